@@ -1,0 +1,73 @@
+"""The tree of errors, and `Fault`: the world's failure kept as a value.
+
+Three failures have three fates. A `ModelMistake` becomes a tool message that the
+model reads and that costs a turn. A `WorldFault` is recorded on the trajectory as
+a `Fault`; siblings go on and no reward is given. Everything else is a bug of ours
+and is raised at once. `BadInput` is the person's: one clear line, exit code 2.
+
+    OrchestraError
+    ├── BadInput
+    ├── ModelMistake
+    └── WorldFault
+        ├── ProviderFault      an endpoint is down, slow or lies
+        ├── SandboxFault       no isolation can be had, or it broke
+        ├── WeightsFault       weights missing, half or corrupted
+        └── StoreFault         disk full, file locked, journal unreadable
+"""
+
+from orchestra_lib.record import record
+
+
+class OrchestraError(Exception):
+    """Root of every error that this library raises on purpose."""
+
+
+class BadInput(OrchestraError):
+    """A value that a person gave cannot be used; the message names it and the remedy."""
+
+
+class ModelMistake(OrchestraError):
+    """The model asked for something impossible; the message is written for the model to read."""
+
+
+class WorldFault(OrchestraError):
+    """Something outside the episode failed; `kind` names it in one word for records and counts."""
+
+    kind = "world"
+
+
+class ProviderFault(WorldFault):
+    """A model endpoint refused, broke off, timed out or answered nonsense."""
+
+    kind = "provider"
+
+
+class SandboxFault(WorldFault):
+    """Isolation for model-written code is missing or broke."""
+
+    kind = "sandbox"
+
+
+class WeightsFault(WorldFault):
+    """Model weights are not here yet, or failed their hash."""
+
+    kind = "weights"
+
+
+class StoreFault(WorldFault):
+    """The journal or the query store could not be read or written."""
+
+    kind = "store"
+
+
+@record
+class Fault:
+    """A `WorldFault` as it stands in a record. `where` is a tool name, `orchestrator` or `run`."""
+
+    where: str
+    kind: str
+    message: str
+
+    @classmethod
+    def of(cls, error: WorldFault, *, where: str) -> "Fault":
+        return cls(where=where, kind=error.kind, message=str(error))

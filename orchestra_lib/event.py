@@ -1,0 +1,148 @@
+"""What happens in an episode, one event after another; a trajectory is their fold.
+
+The journal keeps every event but `Streamed` and `CallStarted`; the live page follows all of
+them. `seq` counts from 1 without gaps within a run; `t_s` is seconds since the run started.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
+
+from orchestra_lib.errors import Fault
+from orchestra_lib.generation import Channel, Generation
+from orchestra_lib.pricing import Attempt
+from orchestra_lib.record import record
+from orchestra_lib.tool import Observation
+from orchestra_lib.trajectory import Call, Setting, StopReason, Trajectory, Turn
+
+
+@record
+class RunStarted:
+    kind: Literal["run_started"] = "run_started"
+    seq: int
+    t_s: float
+    setting: Setting
+
+
+@record
+class TurnStarted:
+    kind: Literal["turn_started"] = "turn_started"
+    seq: int
+    t_s: float
+    turn: int
+
+
+@record
+class Streamed:
+    """Text of the running generation, for whoever watches; the whole of it comes in `Generated`."""
+
+    kind: Literal["streamed"] = "streamed"
+    seq: int
+    t_s: float
+    turn: int
+    channel: Channel
+    text: str
+
+
+@record
+class Generated:
+    """The orchestrator has spoken: its calls are proposed, or it answered."""
+
+    kind: Literal["generated"] = "generated"
+    seq: int
+    t_s: float
+    turn: int
+    generation: Generation
+
+
+@record
+class CallStarted:
+    """A call passed every check and runs. `held_usd` is its worst case, None when unknown."""
+
+    kind: Literal["call_started"] = "call_started"
+    seq: int
+    t_s: float
+    turn: int
+    call_id: str
+    held_usd: float | None
+
+
+@record
+class CallFinished:
+    kind: Literal["call_finished"] = "call_finished"
+    seq: int
+    t_s: float
+    turn: int
+    observation: Observation
+    attempts: tuple[Attempt, ...] = ()
+    fault: Fault | None = None
+
+
+@record
+class TurnFinished:
+    kind: Literal["turn_finished"] = "turn_finished"
+    seq: int
+    t_s: float
+    turn: int
+
+
+@record
+class RunFinished:
+    kind: Literal["run_finished"] = "run_finished"
+    seq: int
+    t_s: float
+    stop: StopReason
+    answer: str | None = None
+    fault: Fault | None = None
+
+
+Event = RunStarted | TurnStarted | Streamed | Generated | CallStarted | CallFinished | TurnFinished | RunFinished
+
+
+def fold(events: Iterable[Event]) -> Trajectory:
+    """The trajectory after these events, complete or cut anywhere. Raises ValueError without a `RunStarted`."""
+    trajectory: Trajectory | None = None
+    for event in events:
+        trajectory = apply(trajectory, event)
+    if trajectory is None:
+        raise ValueError("no events: a trajectory begins with run_started")
+    return trajectory
+
+
+def apply(trajectory: Trajectory | None, event: Event) -> Trajectory:
+    """The trajectory after one more event."""
+    if isinstance(event, RunStarted):
+        return Trajectory(setting=event.setting)
+    if trajectory is None:
+        raise ValueError(f"the first event is {event.kind}; a trajectory begins with run_started")
+    match event:
+        case TurnStarted():
+            return replace(trajectory, turns=(*trajectory.turns, Turn(index=event.turn, started_s=event.t_s)))
+        case Generated():
+            calls = tuple(Call(call=call) for call in event.generation.calls)
+            return _last(trajectory, generation=event.generation, generated_s=event.t_s, calls=calls)
+        case CallFinished():
+            calls = tuple(_answered(call, event) for call in trajectory.turns[-1].calls)
+            return _with_fault(_last(trajectory, calls=calls), event.fault)
+        case TurnFinished():
+            return _last(trajectory, finished_s=event.t_s)
+        case RunFinished():
+            ended = replace(trajectory, stop=event.stop, answer=event.answer, finished_s=event.t_s)
+            return _with_fault(ended, event.fault)
+        case _:
+            return trajectory
+
+
+def _last(trajectory: Trajectory, **changes: object) -> Trajectory:
+    turn: Turn = replace(trajectory.turns[-1], **changes)  # type: ignore[arg-type]  # the callers above name real fields
+    return replace(trajectory, turns=(*trajectory.turns[:-1], turn))
+
+
+def _answered(call: Call, event: CallFinished) -> Call:
+    if call.call.id != event.observation.call_id:
+        return call
+    return replace(call, observation=event.observation, attempts=event.attempts)
+
+
+def _with_fault(trajectory: Trajectory, fault: Fault | None) -> Trajectory:
+    return trajectory if fault is None else replace(trajectory, faults=(*trajectory.faults, fault))

@@ -1,0 +1,99 @@
+"""The seams of the house: what a policy, a tool, a model, an embedder and an artefact store must do.
+
+Rooms of floor 1 do not import each other; they are handed one of these.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestra_lib.errors import Fault
+from orchestra_lib.generation import ChatRequest, Completion, Delta, Generation
+from orchestra_lib.pricing import Attempt
+from orchestra_lib.record import record
+from orchestra_lib.tool import ArtefactRef, File, ToolSpec
+from orchestra_lib.trajectory import Setting, Turn
+
+
+@record
+class Situation:
+    """What a policy sees when it is its move: the setting, the turns so far, what is spent.
+
+    `spent_usd` is None when a price or a usage is unknown.
+    """
+
+    setting: Setting
+    turns: tuple[Turn, ...]
+    spent_usd: float | None
+    elapsed_s: float
+
+
+class Policy(Protocol):
+    """Chooses the next action. `act` streams deltas and ends with exactly one `Generation`.
+
+    `priced_as` names the price row of the policy's own model, None when it uses no model.
+    Raises `ProviderFault` or `WeightsFault` when its model cannot be reached.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def protocol(self) -> str: ...
+    @property
+    def priced_as(self) -> str | None: ...
+    def act(self, situation: Situation) -> AsyncIterator[Delta | Generation]: ...
+
+
+@record
+class ToolResult:
+    """What a tool hands back. `attempts` are given by tools that pay for models or services.
+
+    With a `fault` the call counts as failed: the world, and not the model, is to blame.
+    """
+
+    text: str
+    files: tuple[File, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    failed: bool = False
+    fault: Fault | None = None
+
+
+class Tool(Protocol):
+    """Something the orchestrator can call. Arguments have passed the schema before `call` sees them.
+
+    Raises `ModelMistake` for arguments that make no sense, `WorldFault` when the tool cannot
+    work; any other exception is a bug and is reported to the model as a failed call.
+    `release` frees what the tool keeps for a run; it is called once, also after a cancel.
+    """
+
+    @property
+    def spec(self) -> ToolSpec: ...
+    async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult: ...
+    async def release(self, run_id: str) -> None: ...
+
+
+class ChatModel(Protocol):
+    """A language model behind a chat API. `stream` yields deltas and ends with one `Completion`.
+
+    `name` is the name that prices it. Raises `ProviderFault`; closing the iterator
+    closes the connection.
+    """
+
+    @property
+    def name(self) -> str: ...
+    def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Completion]: ...
+
+
+class Embedder(Protocol):
+    """Turns N texts into N unit vectors of D numbers, float32."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+class ArtefactStore(Protocol):
+    """Keeps files apart from records, under their hash."""
+
+    def put(self, file: File) -> ArtefactRef: ...
+    def get(self, sha256: str) -> bytes: ...

@@ -1,0 +1,120 @@
+"""Tools as the orchestrator sees them, the calls it makes, and what comes back."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import field
+from enum import StrEnum
+from typing import Any
+
+from orchestra_lib.record import record
+
+
+class ToolKind(StrEnum):
+    """What a tool is in the method's own terms; the pages give each kind a colour, an icon and a lane."""
+
+    BASIC = "basic"
+    SPECIALIST = "specialist"
+    GENERALIST = "generalist"
+    DOMAIN = "domain"
+
+
+@record
+class ToolSpec:
+    """One tool behind the one JSON schema: name, description, parameters, and what a call may cost.
+
+    `parameters` is a JSON schema of type object. `model` names the price row of a model
+    behind the tool; None means that the tool's own name is priced. `max_input_tokens`,
+    `max_output_tokens` and `timeout_s` bound a call's worst case. `typical_latency_s` is a
+    measured or published median, None when nobody measured it. `simulated` marks
+    a tool whose answers come from a stated profile and not from the thing it names.
+    """
+
+    name: str
+    title: str
+    description: str
+    parameters: Mapping[str, Any]
+    kind: ToolKind = ToolKind.BASIC
+    model: str | None = None
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    timeout_s: float = 120.0
+    typical_latency_s: float | None = None
+    simulated: bool = False
+
+    @property
+    def priced_as(self) -> str:
+        """The name to look up in a price table."""
+        return self.model or self.name
+
+
+@record
+class ToolCall:
+    """A call as the model proposed it.
+
+    `arguments` is None when `arguments_text` is not a JSON object; the text is always kept.
+    `recovered` says how the call was read when the strict way failed.
+    """
+
+    id: str
+    tool: str
+    arguments: Mapping[str, Any] | None
+    arguments_text: str
+    recovered: str | None = None
+
+    @classmethod
+    def of(cls, call_id: str, tool: str, arguments: Mapping[str, Any]) -> "ToolCall":
+        """A call whose arguments are known to be an object."""
+        text = json.dumps(arguments, ensure_ascii=False)
+        return cls(id=call_id, tool=tool, arguments=arguments, arguments_text=text)
+
+
+class CallStatus(StrEnum):
+    """How a call ended; each has one meaning."""
+
+    OK = "ok"
+    ERROR = "error"
+    """The tool ran and failed, or could not be reached."""
+    REJECTED = "rejected"
+    """Never run: unknown tool, bad arguments, a limit, or a repeat."""
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+
+
+@record
+class ArtefactRef:
+    """A file that a call produced, kept apart under its hash."""
+
+    sha256: str
+    media_type: str
+    size_bytes: int
+    name: str
+
+
+@record
+class Observation:
+    """What the model reads after a call: exactly one per call id.
+
+    `text` may be cut to the model's cap; then `full` holds all of it. Times are
+    seconds since the run started, by a monotonic clock.
+    """
+
+    call_id: str
+    status: CallStatus
+    text: str
+    artefacts: tuple[ArtefactRef, ...] = ()
+    full: ArtefactRef | None = None
+    started_s: float
+    finished_s: float
+
+    @property
+    def latency_s(self) -> float:
+        return self.finished_s - self.started_s
+
+
+@record
+class File:
+    """A file that a tool hands over: its name, media type and content."""
+
+    name: str
+    media_type: str
+    data: bytes = field(repr=False)

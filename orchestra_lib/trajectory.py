@@ -1,0 +1,121 @@
+"""The record of one episode: turns, why it ended, and the ledger behind its bill."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+
+from orchestra_lib.errors import Fault
+from orchestra_lib.generation import Generation
+from orchestra_lib.limits import Limits
+from orchestra_lib.preference import Preference
+from orchestra_lib.pricing import Attempt, Bill, PriceTable, bill
+from orchestra_lib.record import record
+from orchestra_lib.task import Task
+from orchestra_lib.tool import Observation, ToolCall, ToolSpec
+
+ORCHESTRATOR = "orchestrator"
+"""The payee's name of the orchestrator itself on a bill and in faults."""
+
+
+class StopReason(StrEnum):
+    """Why an episode ended; a closed list with one meaning each."""
+
+    ANSWERED = "answered"
+    MAX_TURNS = "max_turns"
+    COST_LIMIT = "cost_limit"
+    TIME_LIMIT = "time_limit"
+    TOKEN_LIMIT = "token_limit"
+    LOOP = "loop"
+    """The orchestrator kept repeating a call that had been refused as a repeat."""
+    CANCELLED = "cancelled"
+    FAULT = "fault"
+    """The world failed: the orchestrator's endpoint, the disk, or the process itself."""
+
+
+@record
+class Setting:
+    """All that a run was started with; enough to start it again.
+
+    `sentence` is the preference in the words that the model read. `prices` holds the rows this
+    run could need. `started_at` is aware UTC; every other time counts seconds from it.
+    """
+
+    run_id: str
+    started_at: datetime
+    task: Task
+    orchestrator: str
+    protocol: str
+    preference: Preference
+    sentence: str
+    tools: tuple[ToolSpec, ...]
+    prices: PriceTable
+    limits: Limits
+    seed: int | None = None
+
+
+@record
+class Call:
+    """A call with its observation (None while it runs) and the ledger rows it caused."""
+
+    call: ToolCall
+    observation: Observation | None = None
+    attempts: tuple[Attempt, ...] = ()
+
+
+@record
+class Turn:
+    """One generation and the calls it made. `finished_s` is None while the turn runs."""
+
+    index: int
+    started_s: float
+    generated_s: float | None = None
+    finished_s: float | None = None
+    generation: Generation | None = None
+    calls: tuple[Call, ...] = ()
+
+
+@record
+class Trajectory:
+    """One episode, complete or still running (`stop` None).
+
+    `outcome` is True or False when the task was graded and None when nobody graded it.
+    `faults` lists every failure of the world on the way, also those that the run survived.
+    """
+
+    setting: Setting
+    turns: tuple[Turn, ...] = ()
+    stop: StopReason | None = None
+    answer: str | None = None
+    faults: tuple[Fault, ...] = ()
+    outcome: bool | None = None
+    finished_s: float | None = None
+
+    @property
+    def id(self) -> str:
+        return self.setting.run_id
+
+    @property
+    def status(self) -> str:
+        return "running" if self.stop is None else str(self.stop)
+
+    @property
+    def simulated(self) -> bool:
+        """True when any tool on offer answers from a simulated profile."""
+        return any(spec.simulated for spec in self.setting.tools)
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        return tuple(call for turn in self.turns for call in turn.calls)
+
+    def ledger(self) -> Iterator[tuple[str, Attempt]]:
+        """Every attempt with its payee, in order: `orchestrator`, or the tool's name."""
+        for turn in self.turns:
+            for attempt in turn.generation.attempts if turn.generation else ():
+                yield ORCHESTRATOR, attempt
+            for call in turn.calls:
+                for attempt in call.attempts:
+                    yield call.call.tool, attempt
+
+    def bill(self, prices: PriceTable | None = None) -> Bill:
+        """The bill under the recorded prices, or under another table."""
+        return bill(self.ledger(), prices or self.setting.prices)
