@@ -21,7 +21,7 @@ _EVENT = Annotated[Event, Discriminator("kind")]
 
 @cache
 def _adapter(kind: Hashable) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+    return TypeAdapter(kind)  # type: ignore[arg-type]  # hashable so that it can be cached; a type all the same
 
 
 def to_data(value: object, kind: Any = None) -> Any:
@@ -53,7 +53,7 @@ def event_from_line(line: str, *, where: str) -> Event:
     version = data.pop("schema", None)
     if version != SCHEMA_VERSION:
         raise BadInput(
-            f"{where}: schema {version!r}, but this workbench reads schema {SCHEMA_VERSION}; update it to read newer records"
+            f"{where}: schema {version!r}, but this workbench reads {SCHEMA_VERSION}; update it to read newer records"
         )
     event: Event = from_data(data, _EVENT, where=where)  # type: ignore[arg-type]  # a union is a form, not a class
     return event
