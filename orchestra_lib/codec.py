@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Discriminator, TypeAdapter, ValidationError
 
-from orchestra_lib.errors import BadInput
+from orchestra_lib.errors import BadInput, NewerSchema
 from orchestra_lib.event import Event
 
 SCHEMA_VERSION = 1
@@ -43,26 +43,38 @@ def event_to_line(event: Event) -> str:
 
 
 def event_from_line(line: str, *, where: str) -> Event:
-    """Read one line of a journal. Raises `BadInput` for broken JSON, a newer schema or unknown keys."""
+    """Read one line of a journal. Raises `NewerSchema`, and `BadInput` for broken JSON or unknown keys."""
     try:
-        data = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{where}: not JSON ({error.msg})") from None
+        data = json.loads(line, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:  # also integers of over 4,300 digits and very deep nesting
+        raise BadInput(f"{where}: not JSON ({error})") from None
     if not isinstance(data, dict):
         raise BadInput(f"{where}: a journal line is a JSON object")
     version = data.pop("schema", None)
-    if version != SCHEMA_VERSION:
-        raise BadInput(
-            f"{where}: schema {version!r}, but this workbench reads {SCHEMA_VERSION}; update it to read newer records"
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise NewerSchema(
+            f"{where}: schema {version}, but this workbench reads {SCHEMA_VERSION}; update it to read newer records"
         )
+    if version != SCHEMA_VERSION:
+        raise BadInput(f"{where}: schema {version!r} is none that this workbench knows")
     event: Event = from_data(data, _EVENT, where=where)  # type: ignore[arg-type]  # a union is a form, not a class
     return event
 
 
 def dumps(data: object) -> str:
     """JSON as every writer here writes it: literal UTF-8, no NaN, no lone surrogates."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return well_formed(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+
+
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate replaced by U+FFFD; no file or database takes one."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _first(error: ValidationError) -> str:

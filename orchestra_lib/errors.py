@@ -7,6 +7,7 @@ and is raised at once. `BadInput` is the person's: one clear line, exit code 2.
 
     OrchestraError
     ├── BadInput
+    │   └── NewerSchema        a record that only a newer workbench can read
     ├── ModelMistake
     └── WorldFault
         ├── ProviderFault      an endpoint is down, slow or lies
@@ -15,7 +16,12 @@ and is raised at once. `BadInput` is the person's: one clear line, exit code 2.
         └── StoreFault         disk full, file locked, journal unreadable
 """
 
+from typing import TYPE_CHECKING
+
 from orchestra_lib.record import record
+
+if TYPE_CHECKING:
+    from orchestra_lib.pricing import Attempt
 
 
 class OrchestraError(Exception):
@@ -24,6 +30,10 @@ class OrchestraError(Exception):
 
 class BadInput(OrchestraError):
     """A value that a person gave cannot be used; the message names it and the remedy."""
+
+
+class NewerSchema(BadInput):
+    """A record was written by a newer workbench; nothing is wrong with it, the remedy is to update."""
 
 
 class ModelMistake(OrchestraError):
@@ -37,9 +47,16 @@ class WorldFault(OrchestraError):
 
 
 class ProviderFault(WorldFault):
-    """A model endpoint refused, broke off, timed out or answered nonsense."""
+    """A model endpoint refused, broke off, timed out or answered nonsense.
+
+    `attempts` are the tries that were made, so that the bill can show them.
+    """
 
     kind = "provider"
+
+    def __init__(self, message: str, attempts: "tuple[Attempt, ...]" = ()) -> None:
+        super().__init__(message)
+        self.attempts = attempts
 
 
 class SandboxFault(WorldFault):

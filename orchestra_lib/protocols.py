@@ -3,7 +3,7 @@
 Rooms of floor 1 do not import each other; they are handed one of these.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,20 +30,32 @@ class Situation:
     elapsed_s: float
 
 
+@record
+class PolicySpec:
+    """A policy in a record and on a bill.
+
+    `priced_as` names the price row of its own model, None when it uses none; the token bounds and
+    `timeout_s` give the worst case of one generation.
+    """
+
+    name: str
+    protocol: str = "chat"
+    priced_as: str | None = None
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    timeout_s: float = 300.0
+
+
 class Policy(Protocol):
     """Chooses the next action. `act` streams deltas and ends with exactly one `Generation`.
 
-    `priced_as` names the price row of the policy's own model, None when it uses no model.
-    Raises `ProviderFault` or `WeightsFault` when its model cannot be reached.
+    Call ids are unique within the run. Raises `ProviderFault` or `WeightsFault` when its model
+    cannot be reached.
     """
 
     @property
-    def name(self) -> str: ...
-    @property
-    def protocol(self) -> str: ...
-    @property
-    def priced_as(self) -> str | None: ...
-    def act(self, situation: Situation) -> AsyncIterator[Delta | Generation]: ...
+    def spec(self) -> PolicySpec: ...
+    def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]: ...
 
 
 @record
@@ -83,7 +95,7 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str: ...
-    def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Completion]: ...
+    def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]: ...
 
 
 class Embedder(Protocol):

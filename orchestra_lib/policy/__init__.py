@@ -1,0 +1,1 @@
+"""Policies: what chooses the next action of an episode."""
