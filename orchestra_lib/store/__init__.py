@@ -1,0 +1,1 @@
+"""What was run, kept: journals are the truth, DuckDB answers questions about them."""

@@ -1,0 +1,262 @@
+"""One JSONL file per run, appended event by event: the truth that everything else is rebuilt from.
+
+A writer holds `flock` on its file, so that the run counts as running exactly as long as its
+process lives; the lock vanishes with the process, also after `kill -9`. What was acknowledged
+at the end of a turn is on disk. A last line that was cut by a crash is dropped and counted.
+"""
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from orchestra_lib.codec import event_from_line, event_to_line
+from orchestra_lib.errors import BadInput, Fault, NewerSchema, OrchestraError, StoreFault
+from orchestra_lib.event import CallStarted, Event, RunFinished, RunStarted, Streamed, TurnFinished, fold
+from orchestra_lib.record import record
+from orchestra_lib.trajectory import StopReason, Trajectory
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_TRANSIENT = (Streamed, CallStarted)
+_DURABLE = (RunStarted, TurnFinished, RunFinished)
+_TAIL_BYTES = 1 << 16
+_log = logging.getLogger(__name__)
+
+
+@record
+class Stamp:
+    """Size in bytes and modification time of a journal: another stamp means other content."""
+
+    size: int
+    mtime_ns: int
+
+
+@record
+class Reading:
+    """The events of a journal, how many bytes they take, and how many bytes of a torn line follow."""
+
+    events: tuple[Event, ...]
+    size_bytes: int
+    torn_bytes: int
+
+
+class JournalWriter:
+    """Appends the events of one run. A failed `append` leaves no half line and can be repeated."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor: int | None = descriptor
+        self._size = 0
+
+    def append(self, event: Event) -> None:
+        """Write one event; on disk for good after `run_started`, `turn_finished`, `run_finished`.
+
+        `streamed` and `call_started` are for those who watch, and are not kept. Raises `StoreFault`.
+        """
+        if isinstance(event, _TRANSIENT):
+            return
+        if self._descriptor is None:
+            raise StoreFault(f"the journal {self._path.name} is closed")
+        line = event_to_line(event).encode() + b"\n"
+        try:
+            os.ftruncate(self._descriptor, self._size)  # what an append that failed may have left
+            _write_all(self._descriptor, line)
+            if isinstance(event, _DURABLE):
+                os.fsync(self._descriptor)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
+            raise StoreFault(f"cannot write the journal {self._path}: {error.strerror}") from error
+        self._size += len(line)
+
+    def close(self) -> None:
+        """Let go of the run; without a `run_finished` it then counts as interrupted."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __enter__(self) -> "JournalWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class Journal:
+    """The journals of one home folder, under `journals/`."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "journals"
+
+    def open(self, run_id: str) -> JournalWriter:
+        """Begin the journal of a new run. Raises `BadInput` for an id that is no name or is taken, `StoreFault`."""
+        path = self._path(run_id)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _sync_folder(self.folder)
+        except FileExistsError:
+            raise BadInput(f"a run {run_id!r} exists already; choose another id") from None
+        except OSError as error:
+            raise StoreFault(f"cannot create the journal {path}: {error.strerror}") from error
+        return JournalWriter(path, descriptor)
+
+    def read(self, run_id: str) -> list[Event]:
+        """The kept events of a run; see `load`."""
+        return list(self.load(run_id).events)
+
+    def load(self, run_id: str) -> Reading:
+        """Read a journal, also while it is being written.
+
+        Raises `BadInput` for an unknown run, `NewerSchema`, and `StoreFault` naming the file and
+        line that cannot be read.
+        """
+        path = self._path(run_id)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise BadInput(f"there is no run {run_id!r}; `orchestra list` shows the runs") from None
+        except OSError as error:
+            raise StoreFault(f"cannot read the journal {path}: {error.strerror}") from error
+        *lines, torn = content.split(b"\n")
+        events = tuple(_event(line, f"{path} line {number}") for number, line in enumerate(lines, start=1))
+        if events and not (isinstance(events[0], RunStarted) and events[0].setting.run_id == run_id):
+            raise StoreFault(f"{path} line 1: not the start of run {run_id!r}")
+        return Reading(events=events, size_bytes=len(content) - len(torn), torn_bytes=len(torn))
+
+    def trajectory(self, run_id: str) -> Trajectory | None:
+        """The run as its journal tells it; None when not even its start was written. Raises as `load`."""
+        events = self.load(run_id).events
+        try:
+            return fold(events) if events else None
+        except (ValueError, IndexError) as error:
+            raise StoreFault(f"{self._path(run_id)}: events out of order ({error})") from error
+
+    def stamps(self) -> dict[str, Stamp]:
+        """Every run that has a journal, with the stamp of its file."""
+        try:
+            with os.scandir(self.folder) as entries:
+                found = [(entry.name.removesuffix(".jsonl"), entry.stat()) for entry in entries if _is_journal(entry)]
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StoreFault(f"cannot read {self.folder}: {error.strerror}") from error
+        return {run_id: Stamp(size=stat.st_size, mtime_ns=stat.st_mtime_ns) for run_id, stat in found}
+
+    def stamp(self, run_id: str) -> Stamp | None:
+        """The stamp of one journal; None when there is none."""
+        try:
+            stat = self._path(run_id).stat()
+        except OSError:
+            return None
+        return Stamp(size=stat.st_size, mtime_ns=stat.st_mtime_ns)
+
+    def is_live(self, run_id: str) -> bool:
+        """Whether a living process, this one included, is writing the run."""
+        with _taken(self._path(run_id)) as descriptor:
+            return descriptor is None
+
+    def recover(self) -> tuple[str, ...]:
+        """Close every run that its process left unfinished, so that it reads as `fault` and not as running.
+
+        Returns the ids of the runs closed. A journal that cannot be read or written is left as it is.
+        """
+        return tuple(run_id for run_id in self.stamps() if self._close_interrupted(run_id))
+
+    def _close_interrupted(self, run_id: str) -> bool:
+        path = self._path(run_id)
+        try:
+            if _last_kind(path) == "run_finished":
+                return False
+            with _taken(path) as descriptor:
+                return descriptor is not None and self._append_interrupted(run_id, descriptor)
+        except (OrchestraError, OSError) as error:
+            _log.warning("run %s stays unfinished: %s", run_id, error)
+            return False
+
+    def _append_interrupted(self, run_id: str, descriptor: int) -> bool:
+        reading = self.load(run_id)
+        if not reading.events or isinstance(reading.events[-1], RunFinished):
+            return False
+        last = reading.events[-1]
+        message = "the process that ran this ended before the run did; what it had done until then is kept"
+        fault = Fault(where="run", kind="interrupted", message=message)
+        event = RunFinished(seq=last.seq + 1, t_s=last.t_s, stop=StopReason.FAULT, fault=fault)
+        os.ftruncate(descriptor, reading.size_bytes)
+        _write_all(descriptor, event_to_line(event).encode() + b"\n")
+        os.fsync(descriptor)
+        return True
+
+    def _path(self, run_id: str) -> Path:
+        if not _RUN_ID.fullmatch(run_id):
+            raise BadInput(f"{run_id!r} is no run id: use up to 128 letters, digits, '.', '_' and '-'")
+        return self.folder / f"{run_id}.jsonl"
+
+
+def _event(line: bytes, where: str) -> Event:
+    try:
+        return event_from_line(line.decode(), where=where)
+    except NewerSchema:
+        raise
+    except (BadInput, UnicodeDecodeError) as error:
+        raise StoreFault(f"{where} cannot be read: {error}") from error
+
+
+def _is_journal(entry: "os.DirEntry[str]") -> bool:
+    return entry.name.endswith(".jsonl") and _RUN_ID.fullmatch(entry.name.removesuffix(".jsonl")) is not None
+
+
+def _last_kind(path: Path) -> object:
+    """The kind of the last whole line, read from the end: most journals are long and finished."""
+    tail, start = b"", path.stat().st_size
+    with path.open("rb") as file:
+        while start > 0 and tail.rstrip(b"\n").count(b"\n") < 1:
+            start = max(0, start - _TAIL_BYTES)
+            file.seek(start)
+            tail = file.read()
+    if not tail.endswith(b"\n"):
+        return None
+    try:
+        return json.loads(tail[:-1].rpartition(b"\n")[2]).get("kind")
+    except (ValueError, RecursionError, AttributeError):
+        return None
+
+
+@contextlib.contextmanager
+def _taken(path: Path) -> Iterator[int | None]:
+    """The file, locked for us; None when its writer lives. Raises `StoreFault` when it cannot be opened."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+    except FileNotFoundError:
+        raise BadInput(f"there is no run {path.stem!r}") from None
+    except OSError as error:
+        raise StoreFault(f"cannot open the journal {path}: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+        else:
+            yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new file's name durable; only fsync of its folder does."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
