@@ -173,11 +173,11 @@ class Bill:
 
     @property
     def input_tokens(self) -> int | None:
-        return _count(row.input_tokens for row in self.rows)
+        return total_tokens(row.input_tokens for row in self.rows)
 
     @property
     def output_tokens(self) -> int | None:
-        return _count(row.output_tokens for row in self.rows)
+        return total_tokens(row.output_tokens for row in self.rows)
 
 
 def bill(ledger: Iterable[tuple[str, Attempt]], prices: PriceTable) -> Bill:
@@ -199,8 +199,8 @@ def _row(payee: str, name: str, attempts: list[Attempt], prices: PriceTable) -> 
         priced_as=name,
         price=price,
         attempts=len(attempts),
-        input_tokens=_count(usage.input_tokens for usage in counted),
-        output_tokens=_count(usage.output_tokens for usage in counted),
+        input_tokens=total_tokens(usage.input_tokens for usage in counted),
+        output_tokens=total_tokens(usage.output_tokens for usage in counted),
         cost_usd=total(cost_usd(attempt, price) for attempt in attempts),
         wall_s=math.fsum(attempt.wall_s for attempt in attempts),
     )
@@ -216,6 +216,7 @@ def total(parts: Iterable[float | None]) -> float | None:
     return None if any(part is None for part in known) else math.fsum(part for part in known if part is not None)
 
 
-def _count(parts: Iterable[int | None]) -> int | None:
+def total_tokens(parts: Iterable[int | None]) -> int | None:
+    """The sum of token counts, or None when any is unknown."""
     known = list(parts)
     return None if any(part is None for part in known) else sum(part for part in known if part is not None)

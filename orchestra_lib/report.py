@@ -1,0 +1,85 @@
+"""A trajectory as the command line and the API print it: flat, with derived costs, unknown as null."""
+
+from typing import Any
+
+from orchestra_lib.codec import to_data
+from orchestra_lib.pricing import PriceTable, cost_usd, total, total_tokens
+from orchestra_lib.trajectory import Call, Trajectory, Turn
+
+
+def report(trajectory: Trajectory) -> dict[str, Any]:
+    """The record with its bill under the recorded prices."""
+    setting = trajectory.setting
+    bill = trajectory.bill()
+    return {
+        "id": trajectory.id,
+        "status": trajectory.status,
+        "answer": trajectory.answer,
+        "outcome": trajectory.outcome,
+        "task": setting.task.text,
+        "orchestrator": setting.orchestrator,
+        "protocol": setting.protocol,
+        "preference": to_data(setting.preference),
+        "sentence": setting.sentence,
+        "prices": {
+            "table": setting.prices.name,
+            "dated": setting.prices.dated.isoformat(),
+            "source": setting.prices.source,
+            "nominal": setting.prices.nominal,
+        },
+        "simulated": trajectory.simulated,
+        "limits": to_data(setting.limits),
+        "seed": setting.seed,
+        "started_at": setting.started_at.isoformat(),
+        "tools": [spec.name for spec in setting.tools],
+        "turns": [_turn(turn, setting.prices) for turn in trajectory.turns],
+        "calls": [_call(call, turn, setting.prices) for turn in trajectory.turns for call in turn.calls],
+        "faults": [to_data(fault) for fault in trajectory.faults],
+        "bill": [to_data(row) for row in bill.rows],
+        "cost_usd": bill.cost_usd,
+        "known_usd": bill.known_usd,
+        "latency_s": trajectory.finished_s,
+        "input_tokens": bill.input_tokens,
+        "output_tokens": bill.output_tokens,
+    }
+
+
+def call_cost_usd(call: Call, prices: PriceTable) -> float | None:
+    """What one call cost; None when unknown, 0 when it was never run."""
+    return total(cost_usd(attempt, prices.find(attempt.priced_as)) for attempt in call.attempts)
+
+
+def _turn(turn: Turn, prices: PriceTable) -> dict[str, Any]:
+    generation = turn.generation
+    attempts = generation.attempts if generation else ()
+    return {
+        "index": turn.index,
+        "started_s": turn.started_s,
+        "generated_s": turn.generated_s,
+        "finished_s": turn.finished_s,
+        "reasoning": generation.reasoning if generation else None,
+        "content": generation.content if generation else None,
+        "raw_text": generation.raw_text if generation else None,
+        "estimates": [to_data(estimate) for estimate in generation.estimates] if generation else [],
+        "calls": [call.call.id for call in turn.calls],
+        "cost_usd": total(cost_usd(attempt, prices.find(attempt.priced_as)) for attempt in attempts),
+    }
+
+
+def _call(call: Call, turn: Turn, prices: PriceTable) -> dict[str, Any]:
+    observation = call.observation
+    usages = [attempt.usage for attempt in call.attempts if attempt.usage is not None]
+    return {
+        "id": call.call.id,
+        "turn": turn.index,
+        "tool": call.call.tool,
+        "arguments": call.call.arguments,
+        "arguments_text": call.call.arguments_text if call.call.arguments is None else None,
+        "observation": observation.text if observation else None,
+        "artefacts": [to_data(ref) for ref in observation.artefacts] if observation else [],
+        "status": str(observation.status) if observation else "running",
+        "cost_usd": call_cost_usd(call, prices),
+        "latency_s": round(observation.latency_s, 6) if observation else None,
+        "input_tokens": total_tokens(usage.input_tokens for usage in usages) if usages else None,
+        "output_tokens": total_tokens(usage.output_tokens for usage in usages) if usages else None,
+    }

@@ -1,0 +1,173 @@
+"""The workbench put together: what can be chosen, and a run from order to stored trajectory.
+
+The command line, the app and notebooks all go through here, so that every run is checked, journalled
+and stored in one way.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from orchestra_lib import play as loop
+from orchestra_lib.errors import BadInput
+from orchestra_lib.event import Event, apply
+from orchestra_lib.limits import Limits
+from orchestra_lib.preference import Preference, describe
+from orchestra_lib.pricelist import load_tables
+from orchestra_lib.pricing import PriceTable
+from orchestra_lib.protocols import Policy, Tool
+from orchestra_lib.record import record
+from orchestra_lib.roster import Offer, Roster
+from orchestra_lib.store.artefacts import Artefacts
+from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.store import Store
+from orchestra_lib.task import Task
+from orchestra_lib.tool import ToolSpec
+from orchestra_lib.trajectory import Setting, Trajectory
+
+
+@record
+class Order:
+    """What a user asks for. `tools` None means every tool that is on."""
+
+    task: str
+    orchestrator: str = "conductor"
+    preference: Preference = Preference()
+    tools: tuple[str, ...] | None = None
+    prices: str = "nominal"
+    limits: Limits = Limits()
+    seed: int | None = None
+
+
+@record
+class _Prepared:
+    setting: Setting
+    policy: Policy
+    tools: tuple[Tool, ...]
+
+
+class Workbench:
+    """Everything under one home folder.
+
+    `now` gives aware UTC and `new_id` run ids; tests pass their own.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        roster: Roster | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        new_id: Callable[[], str] | None = None,
+    ) -> None:
+        self.home = home
+        self.journal = Journal(home)
+        self.artefacts = Artefacts(home)
+        self.store = Store(home)
+        self.roster = roster or Roster(home)
+        self._now, self._new_id = now, new_id or new_run_id
+
+    def orchestrators(self) -> tuple[Offer, ...]:
+        """Who can conduct, and why some cannot now."""
+        return self.roster.orchestrators()
+
+    def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:
+        """Every tool, and why it is off (None: it is on)."""
+        return self.roster.tools()
+
+    def price_tables(self) -> tuple[PriceTable, ...]:
+        """The tables at hand, read anew so that an edited file counts at once."""
+        return tuple(load_tables(self.home).values())
+
+    def play(
+        self, order: Order, *, run_id: str | None = None, cancel: asyncio.Event | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Check an order and return the events of its run, journalled as they come and stored at the end.
+
+        Raises `BadInput` here, before anything starts; `StoreFault` while iterating, when a record
+        cannot be kept: the run is stopped then.
+        """
+        return self._record(self._prepare(order, run_id or self._new_id()), cancel or asyncio.Event())
+
+    async def _record(self, prepared: _Prepared, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
+        setting, policy, tools = prepared.setting, prepared.policy, prepared.tools
+        stream = loop.play(setting, policy, tools, artefacts=self.artefacts, cancel=cancel)
+        trajectory: Trajectory | None = None
+        try:
+            async with aclosing(stream) as events:
+                writer = None
+                try:
+                    async for event in events:
+                        # Opened only now: a run that refuses to start leaves no record.
+                        writer = writer or self.journal.open(setting.run_id)
+                        writer.append(event)
+                        trajectory = apply(trajectory, event)
+                        yield event
+                finally:
+                    if writer is not None:
+                        writer.close()
+        finally:
+            if trajectory is not None:
+                await asyncio.to_thread(self.store.add, trajectory)
+
+    def _prepare(self, order: Order, run_id: str) -> _Prepared:
+        task = Task(text=order.task)
+        policy = self.roster.orchestrator(order.orchestrator)
+        tools = self._chosen(order.tools)
+        known = {spec.name for spec, _ in self.tools()}
+        for name in order.preference.tools:
+            if name not in known:
+                raise BadInput(f"preference for an unknown tool {name!r}; the tools are {', '.join(sorted(known))}")
+        table = self._table(order.prices)
+        specs = tuple(tool.spec for tool in tools)
+        priced = [spec.priced_as for spec in specs] + ([policy.spec.priced_as] if policy.spec.priced_as else [])
+        setting = Setting(
+            run_id=run_id,
+            started_at=self._now(),
+            task=task,
+            orchestrator=order.orchestrator,
+            protocol=policy.spec.protocol,
+            preference=order.preference,
+            sentence=describe(order.preference, {spec.name: spec.title for spec in specs}),
+            tools=specs,
+            prices=table.only(priced),
+            limits=order.limits,
+            seed=order.seed,
+        )
+        return _Prepared(setting=setting, policy=policy, tools=tools)
+
+    def _chosen(self, names: tuple[str, ...] | None) -> tuple[Tool, ...]:
+        off = {spec.name: why for spec, why in self.tools()}
+        if names is None:
+            return tuple(self.roster.tool(name) for name, why in off.items() if why is None)
+        for name in names:
+            if name not in off:
+                raise BadInput(f"there is no tool {name!r}; the tools are {', '.join(off)}")
+            if off[name] is not None:
+                raise BadInput(f"the tool {name} is off: {off[name]}")
+        return tuple(self.roster.tool(name) for name in dict.fromkeys(names))
+
+    def _table(self, name: str) -> PriceTable:
+        tables = load_tables(self.home)
+        if name not in tables:
+            raise BadInput(f"there is no price table {name!r}; the tables are {', '.join(sorted(tables))}")
+        return tables[name]
+
+    async def close(self) -> None:
+        """Stop the models' processes and let go of the store."""
+        await self.roster.close()
+        self.store.close()
+
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def new_run_id() -> str:
+    """A new id that sorts by time: 10 characters of milliseconds, 6 random ones (a short ULID)."""
+    ticks = time.time_ns() // 1_000_000
+    stamp = "".join(_ALPHABET[ticks >> shift & 31] for shift in range(45, -1, -5))
+    return stamp + "-" + "".join(secrets.choice(_ALPHABET) for _ in range(6))

@@ -1,0 +1,238 @@
+import asyncio
+import time
+from contextlib import suppress
+from datetime import date
+
+import pytest
+from episodes import Echo, MemoryArtefacts, events_of, run, setting
+
+from orchestra_lib.errors import BadInput, ModelMistake, ProviderFault, SandboxFault
+from orchestra_lib.event import fold
+from orchestra_lib.generation import Generation
+from orchestra_lib.limits import Limits
+from orchestra_lib.play import play
+from orchestra_lib.policy.scripted import Scripted
+from orchestra_lib.pricing import Attempt, PriceTable, Usage
+from orchestra_lib.protocols import ToolResult
+from orchestra_lib.tool import File, ToolCall
+from orchestra_lib.trajectory import StopReason
+
+HI = [("echo", {"word": "hi"})]
+
+
+async def forever(_word):
+    await asyncio.sleep(60)
+
+
+async def broken(_word):
+    raise ValueError("no such thing")
+
+
+def statuses(trajectory):
+    return [str(call.observation.status) for call in trajectory.calls]
+
+
+def test_an_episode_ends_with_the_answer_and_the_observation_behind_it():
+    trajectory = run(Scripted([HI, "hi"]), [Echo()])
+    assert (trajectory.status, trajectory.answer) == ("answered", "hi")
+    assert trajectory.calls[0].observation.text == "hi"
+    assert trajectory.bill().cost_usd == pytest.approx(0.01)
+
+
+def test_event_numbers_count_without_gaps_and_the_record_begins_and_ends():
+    events = asyncio.run(events_of(Scripted([HI, "hi"]), [Echo()]))
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert (events[0].kind, events[-1].kind) == ("run_started", "run_finished")
+
+
+def test_every_tool_is_released_once_however_the_run_ends():
+    for script in (["done"], [ProviderFault("down")], [HI, ValueError("bug")]):
+        echo = Echo()
+        with suppress(ValueError):
+            run(Scripted(script), [echo])
+        assert echo.released == ["run-1"]
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (("ecko", {"word": "hi"}), "Did you mean echo"),
+        (("echo", {}), "word"),
+        (("echo", {"word": 3}), "word"),
+        (("echo", {"word": "x", "more": 1}), "more"),
+    ],
+)
+def test_a_call_that_cannot_be_run_is_answered_in_words_for_the_model(call, says):
+    echo = Echo()
+    trajectory = run(Scripted([[call], "sorry"]), [echo])
+    assert statuses(trajectory) == ["rejected"]
+    assert says in trajectory.calls[0].observation.text
+    assert echo.heard == []
+
+
+def test_arguments_that_are_no_json_are_rejected_and_the_text_is_kept():
+    cut = ToolCall(id="a", tool="echo", arguments=None, arguments_text='{"word": "h')
+    trajectory = run(Scripted([Generation(raw_text="", calls=(cut,)), "done"]), [Echo()])
+    assert statuses(trajectory) == ["rejected"]
+    assert trajectory.calls[0].call.arguments_text == '{"word": "h'
+
+
+def test_one_broken_call_does_not_touch_its_siblings_and_each_is_answered_once():
+    bad, good, hang = Echo("bad", broken), Echo("echo"), Echo("hang", forever, timeout_s=0.2)
+    calls = [("bad", {"word": "a"}), ("echo", {"word": "b"}), ("hang", {"word": "c"})]
+    trajectory = run(Scripted([calls, "done"]), [bad, good, hang])
+    assert statuses(trajectory) == ["error", "ok", "timeout"]
+    assert "ValueError: no such thing" in trajectory.calls[0].observation.text
+
+
+def test_parallel_calls_run_at_once():
+    async def nap(word):
+        await asyncio.sleep(0.2)
+        return word
+
+    calls = [("echo", {"word": str(number)}) for number in range(6)]
+    trajectory = run(Scripted([calls, "done"]), [Echo(work=nap)])
+    spans = [(call.observation.started_s, call.observation.finished_s) for call in trajectory.calls]
+    assert max(start for start, _ in spans) < min(end for _, end in spans)
+
+
+def test_a_fault_of_the_world_is_recorded_and_the_run_goes_on():
+    async def down(_word):
+        raise SandboxFault("no sandbox")
+
+    trajectory = run(Scripted([HI, "without it"]), [Echo(work=down)])
+    assert [(fault.where, fault.kind) for fault in trajectory.faults] == [("echo", "sandbox")]
+    assert (statuses(trajectory), trajectory.status) == (["error"], "answered")
+
+
+def test_a_dead_orchestrator_ends_the_run_as_a_fault_with_its_tries_on_the_bill():
+    tried = Attempt(priced_as="m", wall_s=1.0, billed=False, error="refused")
+    trajectory = run(Scripted([ProviderFault("nobody listens", attempts=(tried,))]))
+    assert (trajectory.status, trajectory.faults[0].message) == ("fault", "nobody listens")
+    assert [row.attempts for row in trajectory.bill().rows] == [1]
+    assert trajectory.bill().cost_usd == 0.0
+
+
+def test_a_bug_of_a_policy_completes_the_record_and_is_raised():
+    events = []
+
+    async def collect():
+        async for event in play(setting(), Scripted([KeyError("oops")]), [], artefacts=MemoryArtefacts()):
+            events.append(event)
+
+    with pytest.raises(KeyError):
+        asyncio.run(collect())
+    assert (fold(events).status, fold(events).faults[0].kind) == ("fault", "bug")
+
+
+def test_cancel_stops_what_runs_within_a_second_and_leaves_a_complete_record():
+    async def cancelled():
+        cancel = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.2, cancel.set)
+        return await events_of(
+            Scripted([[("slow", {"word": "x"}), *HI], "no"]), [Echo("slow", forever), Echo()], cancel=cancel
+        )
+
+    start = time.monotonic()
+    trajectory = fold(asyncio.run(cancelled()))
+    assert time.monotonic() - start < 1.2
+    assert trajectory.stop is StopReason.CANCELLED
+    assert statuses(trajectory) == ["cancelled", "ok"]
+    assert trajectory.turns[-1].finished_s is not None
+
+
+def test_cancel_reaches_a_policy_that_thinks():
+    async def cancelled():
+        cancel = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.1, cancel.set)
+        return await events_of(Scripted(["late"], think_s=60), cancel=cancel)
+
+    assert fold(asyncio.run(cancelled())).stop is StopReason.CANCELLED
+
+
+def test_a_tool_that_ignores_its_cancel_is_left_behind_and_answered_once():
+    async def deaf(word):
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(1.5)
+        return word
+
+    async def play_on():
+        events = await events_of(Scripted([HI, "no"]), [Echo(work=deaf)], limits=Limits(time_s=0.2))
+        await asyncio.sleep(1.0)
+        return events
+
+    events = asyncio.run(play_on())
+    assert fold(events).stop is StopReason.TIME_LIMIT
+    assert sum(event.kind == "call_finished" for event in events) == 1
+
+
+def test_the_turn_limit_counts_turns():
+    trajectory = run(
+        Scripted([[("echo", {"word": str(turn)})] for turn in range(9)]), [Echo()], limits=Limits(max_turns=3)
+    )
+    assert (trajectory.stop, len(trajectory.turns)) == (StopReason.MAX_TURNS, 3)
+
+
+def test_a_call_repeated_with_reordered_arguments_is_refused_and_ends_as_a_loop():
+    two = {"type": "object", "properties": {"word": {"type": "string"}, "n": {"type": "integer"}}}
+    script = [[("echo", {"word": "x", "n": 1})], [("echo", {"n": 1, "word": "x"})]] * 5
+    trajectory = run(Scripted(script), [Echo(parameters=two)])
+    assert trajectory.stop is StopReason.LOOP
+    assert statuses(trajectory) == ["ok", "ok", "rejected", "rejected", "rejected"]
+
+
+def test_a_cost_limit_reserves_the_worst_case_so_calls_at_once_never_overspend():
+    calls = [("echo", {"word": str(number)}) for number in range(8)]
+    trajectory = run(Scripted([calls, "done"]), [Echo()], limits=Limits(cost_usd=0.035))
+    assert statuses(trajectory).count("ok") == 3
+    assert trajectory.bill().cost_usd <= 0.035
+
+
+def test_a_cost_limit_with_an_unknown_price_refuses_to_start():
+    unpriced = PriceTable(name="empty", dated=date(2026, 1, 1), source="tests")
+    with pytest.raises(BadInput, match="echo"):
+        run(Scripted(["x"]), [Echo()], limits=Limits(cost_usd=1.0), prices=unpriced)
+
+
+def test_the_token_limit_ends_the_run_between_turns():
+    async def spend(word):
+        usage = Usage(input_tokens=600, output_tokens=600)
+        return ToolResult(text=word, attempts=(Attempt(priced_as="echo", usage=usage, wall_s=0.1),))
+
+    trajectory = run(Scripted([HI, "never"]), [Echo(work=spend)], limits=Limits(tokens=1000))
+    assert trajectory.stop is StopReason.TOKEN_LIMIT
+
+
+def test_a_flood_is_cut_for_the_model_and_kept_whole_beside():
+    async def flood(_word):
+        return "x" * 500_000 + "end"
+
+    artefacts = MemoryArtefacts()
+    trajectory = run(Scripted([HI, "done"]), [Echo(work=flood)], artefacts=artefacts)
+    seen = trajectory.calls[0].observation
+    assert len(seen.text) < 20_000
+    assert seen.text.endswith("end")
+    assert artefacts.get(seen.full.sha256).endswith(b"end")
+
+
+def test_files_of_a_tool_become_references():
+    async def draw(_word):
+        return ToolResult(text="drawn", files=(File(name="f.png", media_type="image/png", data=b"png"),))
+
+    trajectory = run(Scripted([HI, "done"]), [Echo(work=draw)])
+    assert trajectory.calls[0].observation.artefacts[0].media_type == "image/png"
+
+
+def test_a_mistake_the_tool_reports_is_an_error_the_model_reads():
+    async def picky(_word):
+        raise ModelMistake("say it louder")
+
+    trajectory = run(Scripted([HI, "done"]), [Echo(work=picky)])
+    assert (statuses(trajectory), trajectory.calls[0].observation.text) == (["error"], "say it louder")
+
+
+def test_a_turn_without_call_or_answer_is_spent_and_the_loop_goes_on():
+    trajectory = run(Scripted([Generation(raw_text="hm"), "done"]))
+    assert (len(trajectory.turns), trajectory.answer) == (2, "done")
