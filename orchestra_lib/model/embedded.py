@@ -1,0 +1,252 @@
+"""Embedded models: a llama.cpp server in a process of its own, started when first needed.
+
+One process per model and home: a second program (the CLI beside the app) finds the running one
+through a file under the home that only its owner can read, and uses it.
+"""
+
+import asyncio
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from asyncio import AbstractEventLoop, Semaphore
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import IO, Any
+from weakref import WeakKeyDictionary
+
+from filelock import FileLock, Timeout
+
+from orchestra_lib.codec import dumps, to_data
+from orchestra_lib.errors import BadInput, ProviderFault
+from orchestra_lib.generation import ChatRequest, Completion, Delta
+from orchestra_lib.model.openai_compatible import OpenAICompatible, Patience
+from orchestra_lib.model.registry import Entry, Registry
+from orchestra_lib.model.worker import Order
+from orchestra_lib.pricing import Attempt
+
+START_TIMEOUT_S = 300.0
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
+_PATIENCE = Patience(idle_s=300.0, total_s=900.0, max_retries=0)
+
+
+class EmbeddedServer:
+    """One model's server process. Safe to start from several tasks, threads and processes at once.
+
+    `parallel` replies run at the same time and share `context` tokens equally. `batch` is how many prompt
+    tokens are read between two looks at the connection: about a second's worth, so that a cancel is quick.
+    """
+
+    def __init__(
+        self, gguf: Path, name: str, home: Path, *, parallel: int = 2, context: int = 8192, batch: int = 32
+    ) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
+            raise BadInput(f"the model name {name!r} must consist of letters, digits, '.', '_' and '-'")
+        self._name = name
+        self._order = Order(
+            gguf=str(gguf), name=name, key="", parallel=parallel, context=context, batch=batch, threads=1
+        )
+        self._registry = Registry(path=home / "run" / f"model-{name}.json")
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._entry: Entry | None = None
+
+    @property
+    def parallel(self) -> int:
+        """How many replies can run at the same time."""
+        return self._order.parallel
+
+    @property
+    def pid(self) -> int | None:
+        """The serving process, also one that another program started; None before the first start."""
+        return self._entry.pid if self._entry else None
+
+    @property
+    def api_key(self) -> str | None:
+        """The key of the running server; it lives in memory and in the owner's registry file only."""
+        return self._entry.key if self._entry else None
+
+    async def start(self) -> str:
+        """Make sure that the model is served and return its base URL. Raises `ProviderFault`."""
+        return f"{(await asyncio.to_thread(self._ensure)).address}/v1"
+
+    def stop(self) -> None:
+        """End the process if this object started it; a borrowed one goes on."""
+        with self._lock:
+            if self._process is not None:
+                _end(self._process)
+                if self._entry is not None:
+                    self._registry.forget(self._entry)
+            self._process = self._entry = None
+
+    def alive(self) -> bool:
+        """True when the server still answers."""
+        if self._process is not None:
+            return self._process.poll() is None
+        return self._entry is not None and self._entry.answers()
+
+    def _ensure(self) -> Entry:
+        with self._lock:
+            if self._entry is not None and self.alive():
+                return self._entry
+            try:
+                self._registry.path.parent.mkdir(parents=True, exist_ok=True)
+                with FileLock(self._registry.path.with_suffix(".lock"), timeout=START_TIMEOUT_S):
+                    self._entry = self._borrow() or self._launch()
+            except (Timeout, OSError) as error:
+                raise ProviderFault(f"the embedded model {self._name} could not be started ({error})") from None
+            return self._entry
+
+    def _borrow(self) -> Entry | None:
+        self._process = None
+        entry = self._registry.read()
+        return entry if entry is not None and entry.gguf == self._order.gguf and entry.answers() else None
+
+    def _launch(self) -> Entry:
+        key = secrets.token_urlsafe(32)
+        with tempfile.TemporaryFile("w+", errors="replace") as log:
+            process = _spawn(log)
+            answer = _ask(process, dumps(to_data(replace(self._order, key=key))))
+            if "address" not in answer:
+                _end(process)
+                raise ProviderFault(f"the embedded model {self._name} did not start: {_cause(answer, process, log)}")
+        self._process = process
+        entry = Entry(pid=process.pid, address=answer["address"], key=key, gguf=self._order.gguf)
+        self._registry.write(entry)
+        return entry
+
+
+class EmbeddedModel:
+    """A `ChatModel` over an embedded server. `gguf` is asked for when first needed and may raise `WeightsFault`.
+
+    llama.cpp does not enforce `tool_choice`: constrain a reply with `ChatRequest.schema` instead.
+    """
+
+    def __init__(self, name: str, gguf: Callable[[], Path], home: Path, **options: int) -> None:
+        self._name = name
+        self._gguf = gguf
+        self._home = home
+        self._options = options
+        self._server: EmbeddedServer | None = None
+        self._places: WeakKeyDictionary[AbstractEventLoop, Semaphore] = WeakKeyDictionary()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def server(self) -> EmbeddedServer:
+        """The server behind the model; making it starts nothing. Raises `WeightsFault`."""
+        if self._server is None:
+            self._server = EmbeddedServer(self._gguf(), self._name, self._home, **self._options)
+        return self._server
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
+        """Deltas, then one `Completion`. A server that died before the first word is started once more."""
+        server, asked = await asyncio.to_thread(lambda: self.server), monotonic()
+        async with self._place(server):
+            queue_s = monotonic() - asked
+            failed: list[Attempt] = []
+            while True:
+                started, shown = monotonic(), False
+                try:
+                    async with aclosing(await self._reply(server, request)) as pieces:
+                        async for piece in pieces:
+                            shown = True
+                            yield _entered(piece, tuple(failed), queue_s)
+                    return
+                except ProviderFault as fault:
+                    if shown or failed or await asyncio.to_thread(server.alive):
+                        raise
+                    failed.append(_failed(self._name, monotonic() - started, str(fault)))
+
+    async def warm(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Read a shared beginning into the prompt cache, so that what starts with it answers sooner."""
+        request = ChatRequest(messages=tuple(messages), max_tokens=1)
+        async with aclosing(self.stream(request)) as pieces:
+            async for _ in pieces:
+                pass
+
+    def stop(self) -> None:
+        """End the server process if this program started it."""
+        if self._server is not None:
+            self._server.stop()
+
+    async def _reply(self, server: EmbeddedServer, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
+        base_url = await server.start()
+        model = OpenAICompatible(self._name, base_url, self._name, api_key=server.api_key, patience=_PATIENCE)
+        return model.stream(request)
+
+    def _place(self, server: EmbeddedServer) -> Semaphore:
+        return self._places.setdefault(asyncio.get_running_loop(), Semaphore(server.parallel))
+
+
+def _entered(piece: Delta | Completion, failed: tuple[Attempt, ...], queue_s: float) -> Delta | Completion:
+    """A completion with the tries before it, and the wait for a free place, on its ledger."""
+    if isinstance(piece, Delta):
+        return piece
+    *before, last = piece.attempts
+    return replace(piece, attempts=(*failed, *before, replace(last, queue_s=queue_s)))
+
+
+def _failed(name: str, wall_s: float, error: str) -> Attempt:
+    return Attempt(priced_as=name, wall_s=wall_s, billed=False, error=error)
+
+
+def _spawn(log: IO[str]) -> subprocess.Popen[str]:
+    # Only what a process needs to run: no key of the user's reaches the worker. A session of its own
+    # keeps Ctrl-C from ending it before the run that uses it is written down.
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-m", "orchestra_lib.model.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env={**environment, "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+
+
+def _ask(process: subprocess.Popen[str], order: str) -> dict[str, str]:
+    """Send the order and wait for the answer; empty when the worker died or took too long."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    alarm = threading.Timer(START_TIMEOUT_S, process.kill)
+    alarm.daemon = True
+    alarm.start()
+    try:
+        process.stdin.write(order + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    except BrokenPipeError:
+        line = ""
+    finally:
+        alarm.cancel()
+    answer = json.loads(line) if line else {}
+    return {str(key): str(value) for key, value in answer.items()}
+
+
+def _cause(answer: Mapping[str, str], process: subprocess.Popen[str], log: IO[str]) -> str:
+    log.seek(0)
+    last = next((line.strip() for line in reversed(log.readlines()) if line.strip()), "")
+    return answer.get("error") or f"its process ended with code {process.returncode} {last[-200:]}".strip()
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    try:
+        process.wait(timeout=2)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
