@@ -1,0 +1,89 @@
+"""The tables of the query store, as numbered steps: each is applied once and never edited afterwards.
+
+A change of the tables is a new step at the end of `MIGRATIONS`. Times are TIMESTAMPTZ in UTC,
+durations seconds, money USD; NULL means unknown. Keys are kept by the one writer, not by an index.
+"""
+
+from typing import TYPE_CHECKING
+
+from orchestra_lib.errors import NewerSchema
+
+if TYPE_CHECKING:
+    import duckdb
+
+_FIRST = """
+CREATE TABLE journals (run_id VARCHAR, size BIGINT, mtime_ns BIGINT, fault VARCHAR);
+
+CREATE TABLE trajectories (
+    id VARCHAR, started_at TIMESTAMPTZ, task VARCHAR, task_id VARCHAR, orchestrator VARCHAR, protocol VARCHAR,
+    status VARCHAR, answer VARCHAR, outcome BOOLEAN, cost_usd DOUBLE, known_usd DOUBLE, latency_s DOUBLE,
+    input_tokens BIGINT, output_tokens BIGINT, turns INTEGER, calls INTEGER, failed_calls INTEGER,
+    tools VARCHAR[], called VARCHAR[], prefer_outcome DOUBLE, prefer_cost DOUBLE, prefer_latency DOUBLE,
+    prefer_tools MAP(VARCHAR, DOUBLE), preference JSON, sentence VARCHAR, price_table VARCHAR, prices_dated DATE,
+    nominal BOOLEAN, simulated BOOLEAN, seed BIGINT, fault VARCHAR,
+    marks STRUCT(tool VARCHAR, kind VARCHAR, status VARCHAR, started_s DOUBLE, finished_s DOUBLE)[], raw JSON
+);
+
+CREATE TABLE turns (
+    run_id VARCHAR, turn INTEGER, started_s DOUBLE, generated_s DOUBLE, finished_s DOUBLE, reasoning VARCHAR,
+    content VARCHAR, answer VARCHAR, calls INTEGER, input_tokens BIGINT, output_tokens BIGINT, cost_usd DOUBLE
+);
+
+CREATE TABLE calls (
+    run_id VARCHAR, turn INTEGER, position INTEGER, call_id VARCHAR, tool VARCHAR, kind VARCHAR, status VARCHAR,
+    arguments VARCHAR, arguments_json JSON, recovered VARCHAR, observation VARCHAR, started_s DOUBLE,
+    finished_s DOUBLE, latency_s DOUBLE, input_tokens BIGINT, output_tokens BIGINT, cost_usd DOUBLE
+);
+
+CREATE TABLE attempts (
+    run_id VARCHAR, turn INTEGER, position INTEGER, call_id VARCHAR, payee VARCHAR, priced_as VARCHAR,
+    input_tokens BIGINT, output_tokens BIGINT, cached_tokens BIGINT, reasoning_tokens BIGINT, wall_s DOUBLE,
+    queue_s DOUBLE, billed BOOLEAN, error VARCHAR, cost_usd DOUBLE, input_usd_per_mtok DOUBLE,
+    output_usd_per_mtok DOUBLE, cached_usd_per_mtok DOUBLE, call_usd DOUBLE, second_usd DOUBLE,
+    price_source VARCHAR, price_table VARCHAR, prices_dated DATE
+);
+"""
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (("first tables", _FIRST),)
+"""Name and SQL of every step; the first has number 1."""
+
+TABLES = ("journals", "trajectories", "turns", "calls", "attempts")
+
+
+def version(connection: "duckdb.DuckDBPyConnection") -> int:
+    """The number of the last step that was applied; 0 for a new file."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS migrations (number INTEGER, name VARCHAR, applied_at TIMESTAMPTZ DEFAULT now())"
+    )
+    row = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def migrate(connection: "duckdb.DuckDBPyConnection", *, where: str) -> int:
+    """Bring the tables up to date in one transaction; returns how many steps that took.
+
+    Raises `NewerSchema`, naming `where`, for a file that a newer workbench has migrated.
+    """
+    done = version(connection)
+    if done > len(MIGRATIONS):
+        raise NewerSchema(
+            f"{where} has tables of version {done}, this workbench knows {len(MIGRATIONS)}: update the workbench, "
+            "or move that file away and its tables are rebuilt from the journals"
+        )
+    connection.begin()
+    try:
+        for number, (name, sql) in enumerate(MIGRATIONS[done:], start=done + 1):
+            connection.execute(sql)
+            connection.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", [number, name])
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    return len(MIGRATIONS) - done
+
+
+def drop(connection: "duckdb.DuckDBPyConnection") -> None:
+    """Remove every table, so that `migrate` makes them new."""
+    for table in (*TABLES, "migrations"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}")

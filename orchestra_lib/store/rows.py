@@ -1,0 +1,204 @@
+"""A trajectory as rows of the query store: hot fields as columns, in the order of the tables.
+
+Nothing that a model, a tool or a server wrote may keep a run out of the store: lone
+surrogates are replaced, numbers that no BIGINT holds become NULL; `raw` keeps the original.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from orchestra_lib.codec import dumps, to_data, well_formed
+from orchestra_lib.pricing import Attempt, Bill, Price, Usage, bill, cost_usd
+from orchestra_lib.record import record
+from orchestra_lib.tool import CallStatus
+from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
+
+Row = tuple[Any, ...]
+_BIGINT = 2**63
+_NO_PRICE = Price(source="")
+
+
+@record
+class Rows:
+    """The rows of one trajectory, by table."""
+
+    trajectories: Sequence[Row]
+    turns: Sequence[Row]
+    calls: Sequence[Row]
+    attempts: Sequence[Row]
+
+
+def rows(trajectory: Trajectory) -> Rows:
+    """Everything that the query store keeps of a trajectory."""
+    return Rows(
+        trajectories=[_clean(_trajectory(trajectory))],
+        turns=[_clean(_turn(trajectory, turn)) for turn in trajectory.turns],
+        calls=[_clean(row) for turn in trajectory.turns for row in _calls(trajectory, turn)],
+        attempts=[_clean(row) for turn in trajectory.turns for row in _attempts(trajectory, turn)],
+    )
+
+
+def _trajectory(trajectory: Trajectory) -> Row:
+    setting, preference, bill = trajectory.setting, trajectory.setting.preference, trajectory.bill()
+    calls = trajectory.calls
+    called = sorted({call.call.tool for call in calls})
+    return (
+        trajectory.id,
+        setting.started_at,
+        setting.task.text,
+        setting.task.id,
+        setting.orchestrator,
+        setting.protocol,
+        trajectory.status,
+        trajectory.answer,
+        trajectory.outcome,
+        bill.cost_usd,
+        bill.known_usd,
+        trajectory.finished_s,
+        bill.input_tokens,
+        bill.output_tokens,
+        len(trajectory.turns),
+        len(calls),
+        sum(_failed(call) for call in calls),
+        [spec.name for spec in setting.tools],
+        called,
+        preference.outcome,
+        preference.cost,
+        preference.latency,
+        dict(preference.tools),
+        dumps(to_data(preference)),
+        setting.sentence,
+        setting.prices.name,
+        setting.prices.dated,
+        setting.prices.nominal,
+        trajectory.simulated,
+        setting.seed,
+        trajectory.faults[-1].message if trajectory.faults else None,
+        [_mark(call, _kinds(trajectory)) for call in calls],
+        dumps(to_data(trajectory)),
+    )
+
+
+def _turn(trajectory: Trajectory, turn: Turn) -> Row:
+    generation = turn.generation
+    ledger = [attempt for _, attempt in _ledger(turn)]
+    spent = _spent(ledger, trajectory)
+    return (
+        trajectory.id,
+        turn.index,
+        turn.started_s,
+        turn.generated_s,
+        turn.finished_s,
+        generation and generation.reasoning,
+        generation and generation.content,
+        generation and generation.answer,
+        len(turn.calls),
+        spent.input_tokens,
+        spent.output_tokens,
+        spent.cost_usd,
+    )
+
+
+def _calls(trajectory: Trajectory, turn: Turn) -> Iterator[Row]:
+    kinds = _kinds(trajectory)
+    for position, call in enumerate(turn.calls):
+        seen, asked = call.observation, call.call
+        spent = _spent(call.attempts, trajectory)
+        yield (
+            trajectory.id,
+            turn.index,
+            position,
+            asked.id,
+            asked.tool,
+            kinds.get(asked.tool),
+            seen and str(seen.status),
+            asked.arguments_text,
+            None if asked.arguments is None else dumps(to_data(asked)["arguments"]),
+            asked.recovered,
+            seen and seen.text,
+            seen and seen.started_s,
+            seen and seen.finished_s,
+            seen and seen.latency_s,
+            spent.input_tokens,
+            spent.output_tokens,
+            spent.cost_usd,
+        )
+
+
+def _attempts(trajectory: Trajectory, turn: Turn) -> Iterator[Row]:
+    prices = trajectory.setting.prices
+    for position, (call, attempt) in enumerate(_ledger(turn)):
+        price, usage = prices.find(attempt.priced_as), attempt.usage or Usage()
+        row = price or _NO_PRICE
+        yield (
+            trajectory.id,
+            turn.index,
+            position,
+            call and call.call.id,
+            call.call.tool if call else ORCHESTRATOR,
+            attempt.priced_as,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_tokens,
+            usage.reasoning_tokens,
+            attempt.wall_s,
+            attempt.queue_s,
+            attempt.billed,
+            attempt.error,
+            cost_usd(attempt, price),
+            row.input_usd_per_mtok,
+            row.output_usd_per_mtok,
+            row.cached_usd_per_mtok,
+            row.call_usd,
+            row.second_usd,
+            price and price.source,
+            prices.name,
+            prices.dated,
+        )
+
+
+def _ledger(turn: Turn) -> Iterator[tuple[Call | None, Attempt]]:
+    for attempt in turn.generation.attempts if turn.generation else ():
+        yield None, attempt
+    for call in turn.calls:
+        for attempt in call.attempts:
+            yield call, attempt
+
+
+def _spent(attempts: Sequence[Attempt], trajectory: Trajectory) -> Bill:
+    return bill((("", attempt) for attempt in attempts), trajectory.setting.prices)
+
+
+def _failed(call: Call) -> bool:
+    return call.observation is not None and call.observation.status is not CallStatus.OK
+
+
+def _kinds(trajectory: Trajectory) -> Mapping[str, str]:
+    return {spec.name: str(spec.kind) for spec in trajectory.setting.tools}
+
+
+def _mark(call: Call, kinds: Mapping[str, str]) -> dict[str, object]:
+    seen = call.observation
+    return {
+        "tool": call.call.tool,
+        "kind": kinds.get(call.call.tool),
+        "status": seen and str(seen.status),
+        "started_s": seen and seen.started_s,
+        "finished_s": seen and seen.finished_s,
+    }
+
+
+def _clean(value: Any) -> Any:
+    match value:
+        case str():
+            return well_formed(value)
+        case int() if not -_BIGINT <= value < _BIGINT:
+            return None
+        case tuple():
+            return tuple(_clean(part) for part in value)
+        case list():
+            return [_clean(part) for part in value]
+        case dict():
+            return {_clean(key): _clean(part) for key, part in value.items()}
+        case _:
+            return value

@@ -1,0 +1,291 @@
+"""The query store: trajectories in DuckDB, found again by text, tool, preference and time.
+
+Journals are the truth; this is derived from them. `sync` takes in every journal that is new or
+has grown, also those that other processes write, and each `list`, `count`, `get` and `query`
+syncs first: a process that could not have the shared file answers as freshly as its owner.
+A trajectory that was added without a journal lives only here and is gone after `rebuild`.
+"""
+
+import contextlib
+import json
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+
+from orchestra_lib.codec import from_data
+from orchestra_lib.errors import BadInput, OrchestraError, StoreFault
+from orchestra_lib.record import record
+from orchestra_lib.store import query
+from orchestra_lib.store.database import Database, is_damage, open_database, set_aside
+from orchestra_lib.store.journal import Journal, Stamp
+from orchestra_lib.store.migrations import drop, migrate
+from orchestra_lib.store.rows import Rows, rows
+from orchestra_lib.store.summary import COLUMNS, Filter, Summary, summary, where
+from orchestra_lib.trajectory import Trajectory
+
+MAX_PAGE = 1000
+_BATCH = 100
+_KEYS = {"trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id"}
+_EVERYTHING = Filter()
+_log = logging.getLogger(__name__)
+
+
+@record
+class Unreadable:
+    """A journal that could not be taken in, and why."""
+
+    run_id: str
+    reason: str
+
+
+@record
+class Rebuilt:
+    """What `rebuild` found: how many runs are in the store now, and which journals could not be read."""
+
+    runs: int
+    unreadable: tuple[Unreadable, ...]
+
+
+@record
+class _Entry:
+    """What is to be written about a run: its rows, or why its journal gives none."""
+
+    run_id: str
+    stamp: Stamp | None
+    rows: Rows | None = None
+    fault: str | None = None
+
+
+class Store:
+    """Trajectories of one home folder. Safe to use from several threads and several processes.
+
+    Opening closes runs that a dead process left, migrates the tables and syncs. Raises
+    `NewerSchema` for tables of a newer workbench, `StoreFault` when the folder cannot be used.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.journal = Journal(home)
+        self._lock = _write_lock(home.resolve())
+        with self._lock:
+            self._adopt(open_database(home))
+            self.journal.recover()
+            self._refresh()
+
+    @classmethod
+    def open(cls, home: Path | str) -> "Store":
+        """The same as `Store(Path(home))`, for notebooks."""
+        return cls(Path(home))
+
+    @property
+    def owner(self) -> bool:
+        """Whether this process holds the shared file; the others answer from a copy of their own."""
+        return self._database.owner
+
+    @property
+    def note(self) -> str | None:
+        """What the person should know about the file: that it was damaged, or cannot be used."""
+        return self._database.note
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Store a trajectory, in place of an earlier one with its id. Raises `StoreFault`."""
+        with self._lock:
+            self._write([_Entry(run_id=trajectory.id, stamp=self._stamp(trajectory.id), rows=rows(trajectory))])
+
+    def list(
+        self, wanted: Filter = _EVERYTHING, *, limit: int = 50, before: tuple[datetime, str] | None = None
+    ) -> tuple[Summary, ...]:
+        """Summaries, newest first. `before` is the (started_at, id) of the last one on the page before.
+
+        Raises `BadInput` for a limit that is not 1 to 1,000, `StoreFault`.
+        """
+        if not 1 <= limit <= MAX_PAGE:
+            raise BadInput(f"limit = {limit}; a page has 1 to {MAX_PAGE:,} trajectories")
+        clause, parameters = where(wanted)
+        if before is not None:
+            clause += " AND (started_at, id) < ($before_time, $before_id)"
+            parameters |= {"before_time": before[0], "before_id": before[1]}
+        self._refresh()
+        order = f"ORDER BY started_at DESC, id DESC LIMIT {limit}"
+        found = self._read(f"SELECT {COLUMNS} FROM trajectories WHERE {clause} {order}", parameters)  # noqa: S608
+        return tuple(summary(row) for row in found)
+
+    def count(self, wanted: Filter = _EVERYTHING) -> int:
+        """How many trajectories a filter lets through."""
+        clause, parameters = where(wanted)
+        self._refresh()
+        return int(self._read(f"SELECT count(*) AS n FROM trajectories WHERE {clause}", parameters)[0]["n"])  # noqa: S608
+
+    def get(self, run_id: str) -> Trajectory:
+        """The whole trajectory. Raises `BadInput` naming an unknown id, `NewerSchema`, `StoreFault`."""
+        self._refresh_one(run_id)
+        found = self._read("SELECT raw FROM trajectories WHERE id = $id", {"id": run_id})
+        if not found:
+            self.journal.load(run_id)  # says that there is none, or why it cannot be read
+            raise BadInput(f"run {run_id!r} has not begun yet")
+        return from_data(json.loads(found[0]["raw"]), Trajectory, where=f"run {run_id}")
+
+    def query(self, sql: str, *, max_rows: int = query.MAX_ROWS, timeout_s: float = query.TIMEOUT_S) -> query.Answer:
+        """Answer one reading SQL statement; see `query.run`."""
+        self._refresh()
+        with self._cursor() as cursor:
+            return query.run(cursor, sql, max_rows=max_rows, timeout_s=timeout_s)
+
+    def sync(self) -> int:
+        """Take in every journal that is new or has changed; returns how many. Raises `StoreFault`."""
+        with self._lock:
+            stamps = self.journal.stamps()
+            changed = sorted(run_id for run_id, stamp in stamps.items() if self._known.get(run_id) != stamp)
+            for start in range(0, len(changed), _BATCH):
+                self._take_in([self._entry(run_id, stamps[run_id]) for run_id in changed[start : start + _BATCH]])
+            return len(changed)
+
+    def rebuild(self) -> Rebuilt:
+        """Drop all tables and fill them again from the journals. Raises `StoreFault`."""
+        with self._lock:
+            try:
+                with self._cursor() as cursor:
+                    drop(cursor)
+                    migrate(cursor, where=str(self._database.path))
+            except duckdb.Error as error:
+                self._reopen(error)
+            self._known.clear()
+            self.sync()
+            return Rebuilt(runs=self.count(), unreadable=self.unreadable())
+
+    def unreadable(self) -> tuple[Unreadable, ...]:
+        """Journals that could not be taken in; the others are not touched by them."""
+        found = self._read("SELECT run_id, fault AS reason FROM journals WHERE fault IS NOT NULL ORDER BY run_id", {})
+        return tuple(Unreadable(**row) for row in found)
+
+    def close(self) -> None:
+        """Let go of the file, so that another process can have it."""
+        self._database.connection.close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _adopt(self, database: Database) -> None:
+        self._database = database
+        known = self._fetch("SELECT run_id, size, mtime_ns FROM journals", {})
+        self._known = {row["run_id"]: Stamp(size=row["size"], mtime_ns=row["mtime_ns"]) for row in known}
+
+    def _stamp(self, run_id: str) -> Stamp | None:
+        try:
+            return self.journal.stamp(run_id)
+        except BadInput:  # an imported trajectory may have an id that no journal can have
+            return None
+
+    def _entry(self, run_id: str, stamp: Stamp) -> _Entry:
+        try:
+            trajectory = self.journal.trajectory(run_id)
+        except OrchestraError as error:
+            return _Entry(run_id=run_id, stamp=stamp, fault=str(error))
+        return _Entry(run_id=run_id, stamp=stamp, rows=rows(trajectory) if trajectory else None)
+
+    def _take_in(self, entries: Sequence[_Entry]) -> None:
+        """Write all of them, or where that fails each by itself, so that a bad one costs only itself."""
+        try:
+            self._write(entries)
+        except StoreFault:
+            if len(entries) == 1:
+                raise
+            for entry in entries:
+                self._take_in([entry])
+
+    def _write(self, entries: Sequence[_Entry]) -> None:
+        with self._cursor() as cursor:
+            try:
+                cursor.begin()
+                _replace(cursor, entries)
+                cursor.commit()
+            except (duckdb.Error, UnicodeError, OverflowError) as error:
+                with contextlib.suppress(duckdb.Error):
+                    cursor.rollback()
+                names = ", ".join(entry.run_id for entry in entries[:3])
+                raise StoreFault(f"cannot store {names}: {error}") from error
+        self._known |= {entry.run_id: entry.stamp for entry in entries if entry.stamp is not None}
+
+    def _refresh(self) -> None:
+        """Sync unless another thread is at it; what cannot be taken in does not keep the rest from being read."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self.sync()
+            except StoreFault as error:
+                _log.warning("some runs are not in the lists yet: %s", error)
+            finally:
+                self._lock.release()
+
+    def _refresh_one(self, run_id: str) -> None:
+        stamp = self._stamp(run_id)
+        if stamp is not None and self._known.get(run_id) != stamp:
+            with self._lock:
+                self._take_in([self._entry(run_id, stamp)])
+
+    def _read(self, sql: str, parameters: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        try:
+            return self._fetch(sql, parameters)
+        except duckdb.Error as error:
+            with self._lock:
+                self._reopen(error)
+                self.sync()
+        return self._fetch(sql, parameters)
+
+    def _fetch(self, sql: str, parameters: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        with self._cursor() as cursor:
+            cursor.execute(sql, parameters)
+            names = [column[0] for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def _reopen(self, error: duckdb.Error) -> None:
+        """Begin with a new file when this one turned out to be damaged. Raises `StoreFault` when that is not it."""
+        damaged = is_damage(error)
+        if not damaged and not isinstance(error, duckdb.FatalException):
+            raise StoreFault(f"the query store failed: {error}") from error
+        self._database.connection.close()
+        if damaged and self._database.path is not None:
+            _log.warning(set_aside(self._database.path))
+        self._adopt(open_database(self.home))
+
+    @contextlib.contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        try:
+            cursor = self._database.connection.cursor()
+        except duckdb.ConnectionException as error:
+            raise StoreFault(f"the store of {self.home} is closed") from error
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+
+def _replace(cursor: duckdb.DuckDBPyConnection, entries: Sequence[_Entry]) -> None:
+    replaced = [entry.run_id for entry in entries if entry.rows is not None]
+    for table, key in _KEYS.items():
+        cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": replaced})  # noqa: S608
+        _append(cursor, table, [row for entry in entries if entry.rows for row in getattr(entry.rows, table)])
+    stamped = [(e.run_id, e.stamp.size, e.stamp.mtime_ns, e.fault) for e in entries if e.stamp is not None]
+    cursor.execute("DELETE FROM journals WHERE run_id IN (SELECT unnest($ids))", {"ids": [row[0] for row in stamped]})
+    _append(cursor, "journals", stamped)
+
+
+def _append(cursor: duckdb.DuckDBPyConnection, table: str, new: Sequence[tuple[Any, ...]]) -> None:
+    if new:
+        with cursor.appender(table) as appender:
+            appender.append_rows(list(new))
+
+
+@cache
+def _write_lock(home: Path) -> threading.RLock:
+    """One writer at a time in this process, however many stores it opens on a home folder."""
+    return threading.RLock()

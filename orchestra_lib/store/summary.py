@@ -1,0 +1,131 @@
+"""What a list shows of a trajectory, and how the list is narrowed."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from orchestra_lib.codec import from_data
+from orchestra_lib.errors import BadInput
+from orchestra_lib.preference import GOALS, Preference
+from orchestra_lib.record import record
+
+STRONG = 0.5
+"""From this weight on a preference counts as one for a goal or a tool; for avoiding a tool, from -0.5 down."""
+
+_TEXT_CHARS = 400
+
+
+@record
+class Mark:
+    """One call in a small picture: when it ran, of which kind, how it ended. None means unknown or not yet."""
+
+    tool: str
+    kind: str | None
+    status: str | None
+    started_s: float | None
+    finished_s: float | None
+
+
+@record
+class Summary:
+    """A trajectory as a list shows it. `task` and `answer` are cut to 400 characters.
+
+    `cost_usd` and the token counts are None when unknown, `known_usd` is what is known to be spent;
+    `tools` were on offer; `marks` has one entry per call, in order.
+    """
+
+    id: str
+    started_at: datetime
+    task: str
+    orchestrator: str
+    protocol: str
+    status: str
+    answer: str | None
+    outcome: bool | None
+    cost_usd: float | None
+    known_usd: float
+    latency_s: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    turns: int
+    calls: int
+    failed_calls: int
+    tools: tuple[str, ...]
+    preference: Preference
+    price_table: str
+    nominal: bool
+    simulated: bool
+    fault: str | None
+    marks: tuple[Mark, ...]
+
+
+COLUMNS = f"""id, started_at, left(task, {_TEXT_CHARS}) AS task, orchestrator, protocol, status,
+left(answer, {_TEXT_CHARS}) AS answer, outcome, cost_usd, known_usd, latency_s, input_tokens, output_tokens, turns,
+calls, failed_calls, tools, preference, price_table, nominal, simulated, fault, marks"""
+"""The columns that `summary` reads."""
+
+
+def summary(row: Mapping[str, Any]) -> Summary:
+    """One row of `COLUMNS` as a `Summary`."""
+    read = {
+        "started_at": row["started_at"].astimezone(UTC),
+        "tools": tuple(row["tools"]),
+        "preference": from_data(json.loads(row["preference"]), Preference, where=f"preference of run {row['id']}"),
+        "marks": tuple(Mark(**mark) for mark in row["marks"]),
+    }
+    return Summary(**{**row, **read})
+
+
+@record
+class Filter:
+    """Which trajectories a list shows; a part that is None does not narrow it.
+
+    `text` is searched in id, task, answer and observations, whatever the case. `tool` was called
+    at least once. `prefer` names a goal (`cost`) or a tool (`tool.NAME`) with a weight of 0.5 or
+    more, `avoid` a tool with -0.5 or less. `since` is inclusive and aware.
+    """
+
+    text: str | None = None
+    orchestrator: str | None = None
+    tool: str | None = None
+    status: str | None = None
+    prefer: str | None = None
+    avoid: str | None = None
+    since: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.since is not None and self.since.tzinfo is None:
+            raise BadInput(f"since = {self.since.isoformat()} has no time zone; add one, for example +00:00")
+        if self.prefer is not None and self.prefer not in GOALS and not self.prefer.startswith("tool."):
+            raise BadInput(f"prefer = {self.prefer!r} is unknown; use {', '.join(GOALS)} or tool.NAME")
+
+
+_CLAUSES = {
+    "text": """(contains(lower(id), $text) OR contains(lower(task), $text) OR contains(lower(answer), $text)
+        OR id IN (SELECT run_id FROM calls WHERE contains(lower(observation), $text)))""",
+    "orchestrator": "orchestrator = $orchestrator",
+    "tool": "list_contains(called, $tool)",
+    "status": "status = $status",
+    "since": "started_at >= $since",
+    "avoid": f"prefer_tools[$avoid] <= -{STRONG}",
+    "prefer": f"prefer_tools[$prefer] >= {STRONG}",
+}
+
+
+def where(wanted: Filter) -> tuple[str, dict[str, Any]]:
+    """The WHERE clause of a filter, and its parameters."""
+    values = {
+        "text": wanted.text.lower() if wanted.text else None,
+        "orchestrator": wanted.orchestrator,
+        "tool": wanted.tool,
+        "status": wanted.status,
+        "since": wanted.since,
+        "avoid": wanted.avoid and wanted.avoid.removeprefix("tool."),
+        "prefer": wanted.prefer.removeprefix("tool.") if wanted.prefer and wanted.prefer not in GOALS else None,
+    }
+    parameters = {name: value for name, value in values.items() if value is not None}
+    clauses = [_CLAUSES[name] for name in parameters]
+    if wanted.prefer in GOALS:
+        clauses.append(f"prefer_{wanted.prefer} >= {STRONG}")
+    return " AND ".join(clauses) or "true", parameters
