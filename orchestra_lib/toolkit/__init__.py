@@ -1,0 +1,1 @@
+"""Tools that the orchestrator can call, and the check every call's arguments pass first."""

