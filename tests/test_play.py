@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import date
 
 import pytest
-from episodes import Echo, MemoryArtefacts, events_of, run, setting
+from playing import Echo, MemoryArtefacts, events_of, run, setting
 
 from orchestra_lib.errors import BadInput, ModelMistake, ProviderFault, SandboxFault
 from orchestra_lib.event import fold
