@@ -16,6 +16,7 @@ from orchestra_lib import play as loop
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Event, apply
 from orchestra_lib.limits import Limits
+from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.preference import Preference, describe
 from orchestra_lib.pricelist import load_tables
 from orchestra_lib.pricing import PriceTable
@@ -156,6 +157,14 @@ class Workbench:
         if name not in tables:
             raise BadInput(f"there is no price table {name!r}; the tables are {', '.join(sorted(tables))}")
         return tables[name]
+
+    def weights(self) -> tuple[WeightsStatus, ...]:
+        """Where the weights of the embedded models stand."""
+        return self.roster.statuses()
+
+    async def start_background(self, on_progress: Callable[[WeightsStatus], None] | None = None) -> None:
+        """Fetch weights while everything else works already; never raises for the world's faults."""
+        await self.roster.prepare(on_progress)
 
     async def close(self) -> None:
         """Stop the models' processes and let go of the store."""

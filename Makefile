@@ -1,0 +1,48 @@
+# `make help` lists what can be done. A second run of anything skips what is installed already.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+HOST ?= 127.0.0.1
+PORT ?= 7860
+
+.DEFAULT_GOAL := help
+.PHONY: help app test check format notebooks clean
+
+help: ## Show these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
+
+app: $(VENV)/app.stamp ## Set up everything and start the workbench (HOST=127.0.0.1 PORT=7860)
+	$(BIN)/orchestra app --host $(HOST) --port $(PORT)
+
+test: $(VENV)/dev.stamp ## Set up everything and run all tests (ARGS="-k play" passes options to pytest)
+	scripts/system-packages.sh
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/dev.stamp ## Lint, format check and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy -p orchestra_lib -p app
+
+format: $(VENV)/dev.stamp ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+notebooks: $(VENV)/app.stamp ## Open JupyterLab in notebooks/
+	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+clean: ## Remove the environment and caches; runs and weights stay
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; '$(PYTHON)' is older. Try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/app.stamp: requirements.txt constraints.txt pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.txt $(VENV)/app.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
+	@touch $@

@@ -1,0 +1,41 @@
+"""The command `orchestra`: runs, records, models and the app from a terminal.
+
+Answers go to stdout, progress to stderr. Exit code 0: done; 1: a run ended without an answer,
+or a check failed; 2: bad input, in one line that names the value and the remedy.
+"""
+
+import logging
+import sys
+
+import typer
+
+from orchestra_lib.cli import machine, records, running
+from orchestra_lib.cli.terminal import complain
+from orchestra_lib.errors import BadInput, WorldFault
+
+app = typer.Typer(
+    name="orchestra",
+    help="A small model conducts bigger models and tools under your preferences.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for module in (running, records, machine):
+    for name, command in module.COMMANDS.items():
+        app.command(name)(command)
+
+
+def main() -> None:
+    """Run the command line; errors of people and of the world become one line."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    try:
+        app()
+    except BadInput as error:
+        complain(str(error))
+        sys.exit(2)
+    except WorldFault as error:
+        complain(str(error))
+        sys.exit(1)
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        sys.stderr.close()
+        sys.exit(0)

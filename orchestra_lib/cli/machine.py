@@ -1,0 +1,152 @@
+"""This machine: models and their weights, the search index, and whether everything works."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestra_lib.cli.terminal import note, print_json, print_table
+from orchestra_lib.codec import to_data
+from orchestra_lib.errors import BadInput, OrchestraError
+from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.paths import home
+from orchestra_lib.pricelist import load_tables
+from orchestra_lib.record import record
+from orchestra_lib.roster import Roster
+from orchestra_lib.store.store import Store
+from orchestra_lib.toolkit.local_search import index_paths
+
+
+def models(
+    action: Annotated[str, typer.Argument(help="list, or fetch to download weights.")] = "list",
+    name: Annotated[str | None, typer.Argument(help="Only these weights.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """List orchestrators, tools and weights; `orchestra models fetch` downloads the weights."""
+    roster = Roster(home())
+    if action == "fetch":
+        show = _Progress()
+        if name is None:
+            roster.fetch(show)
+        else:
+            roster.weights.fetch(name, show)
+        return
+    if action != "list":
+        raise BadInput(f"unknown action {action!r}; use list or fetch")
+    if json:
+        print_json(
+            {
+                "orchestrators": [to_data(offer) for offer in roster.orchestrators()],
+                "tools": [{"name": spec.name, "model": spec.model, "off": off} for spec, off in roster.tools()],
+                "weights": [to_data(status) for status in roster.statuses()],
+            }
+        )
+        return
+    print_table(
+        ("orchestrator", "state", "what"),
+        [(offer.name, "off" if offer.off else "on", offer.off or offer.note) for offer in roster.orchestrators()],
+    )
+    print()
+    print_table(
+        ("tool", "state", "what"),
+        [(spec.name, "off" if off else "on", off or spec.title) for spec, off in roster.tools()],
+    )
+    print()
+    print_table(
+        ("weights", "state", "size"), [(s.name, s.state, f"{s.total_bytes / 1e6:,.0f} MB") for s in roster.statuses()]
+    )
+
+
+class _Progress:
+    """Bytes, rate and time left on one line of the terminal, or a line every tenth where there is none."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, status: WeightsStatus) -> None:
+        rate = f" · {status.rate_bps / 1e6:.1f} MB/s" if status.rate_bps else ""
+        left = f" · {status.eta_s:.0f} s left" if status.eta_s is not None else ""
+        words = f"{status.name}: {status.state} {status.done_bytes / 1e6:,.0f} of {status.total_bytes / 1e6:,.0f} MB"
+        if sys.stderr.isatty():
+            end = "\n" if status.state in ("ready", "failed") else ""
+            print(f"\r\033[K{words}{rate}{left}", end=end, file=sys.stderr, flush=True)
+            return
+        tenth = f"{status.name} {status.state} {10 * status.done_bytes // max(status.total_bytes, 1)}"
+        if tenth != self._last:
+            self._last = tenth
+            note(words + rate + left)
+
+
+def index(
+    paths: Annotated[list[Path], typer.Argument(help="Folders, text files, or JSONL with title and text.")],
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Index folders or files for local_search, beside what ships."""
+    report = index_paths(paths, home())
+    if json:
+        print_json(to_data(report))
+        return
+    print(f"{report.passages:,} passages from {report.files:,} files")
+    for skipped in report.skipped:
+        note(skipped)
+
+
+@record
+class Check:
+    """One thing that was looked at. `ok` None: not there, and not needed for the offline default."""
+
+    what: str
+    ok: bool | None
+    found: str
+
+
+def doctor(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """Check this machine; exit code 1 when the offline default cannot work."""
+    checks = list(_checks(home()))
+    if json:
+        print_json([to_data(check) for check in checks])
+    else:
+        words = {True: "ok", False: "broken", None: "off"}
+        print_table(("check", "state", "found"), [(check.what, words[check.ok], check.found) for check in checks])
+    if any(check.ok is False for check in checks):
+        raise typer.Exit(1)
+
+
+def _checks(folder: Path) -> Iterator[Check]:
+    yield Check(what="python", ok=sys.version_info >= (3, 11), found=platform.python_version())
+    folder.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(folder).free
+    yield Check(what="home", ok=os.access(folder, os.W_OK), found=f"{folder}, {free / 1e9:,.0f} GB free")
+    yield _try("store", lambda: _store_words(folder))
+    yield _try("prices", lambda: ", ".join(f"{t.name} ({t.dated})" for t in load_tables(folder).values()))
+    roster = Roster(folder)
+    for spec, off in roster.tools():
+        needed = spec.name in ("code_interpreter", "local_search")
+        yield Check(
+            what=f"tool {spec.name}", ok=True if off is None else (False if needed else None), found=off or spec.title
+        )
+    for offer in roster.orchestrators():
+        yield Check(
+            what=f"orchestrator {offer.name}", ok=True if offer.off is None else None, found=offer.off or offer.note
+        )
+
+
+def _store_words(folder: Path) -> str:
+    with Store.open(folder) as store:
+        owner = "" if store.owner else "; another process owns the file, this one reads a copy"
+        return f"{store.count():,} runs{owner}"
+
+
+def _try(what: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(what=what, ok=True, found=look())
+    except OrchestraError as error:
+        return Check(what=what, ok=False, found=str(error))
+
+
+COMMANDS = {"index": index, "models": models, "doctor": doctor}

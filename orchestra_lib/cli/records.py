@@ -1,0 +1,111 @@
+"""Finding runs again: list, show, query, rebuild."""
+
+import csv
+import sys
+from typing import Annotated
+
+import typer
+
+from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
+from orchestra_lib.codec import to_data
+from orchestra_lib.errors import BadInput
+from orchestra_lib.paths import home
+from orchestra_lib.report import report
+from orchestra_lib.store.store import Store
+from orchestra_lib.store.summary import Filter, Summary
+
+
+def list_runs(
+    text: Annotated[str | None, typer.Option(help="In id, task, answer or observations.")] = None,
+    orchestrator: Annotated[str | None, typer.Option(help="Conducted by.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Called at least once.")] = None,
+    status: Annotated[str | None, typer.Option(help="answered, cancelled, fault, …")] = None,
+    limit: Annotated[int, typer.Option(help="Runs at most.")] = 20,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """List the latest runs."""
+    with Store.open(home()) as store:
+        wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status)
+        found = store.list(wanted, limit=limit)
+    if json:
+        print_json([to_data(summary) for summary in found])
+        return
+    print_table(
+        ("id", "status", "orchestrator", "calls", "cost", "time", "task"), [_line(summary) for summary in found]
+    )
+
+
+def _line(summary: Summary) -> list[str]:
+    cost = dollars(summary.cost_usd) + (" nominal" if summary.nominal and summary.cost_usd else "")
+    return [
+        summary.id,
+        summary.status,
+        summary.orchestrator,
+        str(summary.calls),
+        cost,
+        seconds(summary.latency_s),
+        one_line(summary.task, 60),
+    ]
+
+
+def show(
+    run_id: Annotated[str, typer.Argument(help="A run's id, as `orchestra list` prints it.")],
+    json: Annotated[bool, typer.Option("--json", help="Print the whole trajectory as JSON.")] = False,
+) -> None:
+    """Print one trajectory."""
+    with Store.open(home()) as store:
+        trajectory = store.get(run_id)
+    data = report(trajectory)
+    if json:
+        print_json(data)
+        return
+    print(printable(f"{data['task']}\n{data['orchestrator']} · {data['status']} · {data['started_at']} · {run_id}"))
+    print(f"{dollars(data['cost_usd'])} · {seconds(data['latency_s'])} · {data['sentence']}")
+    for call in data["calls"]:
+        arguments = call["arguments"] if call["arguments"] is not None else call["arguments_text"]
+        cost = dollars(call["cost_usd"])
+        print(f"\n{call['turn']}  {printable(call['tool'])} · {call['status']} · {seconds(call['latency_s'])} · {cost}")
+        print(printable(f"   {arguments}"))
+        print(printable("   " + (call["observation"] or "").replace("\n", "\n   ")))
+    for fault in data["faults"]:
+        print(printable(f"\nfault at {fault['where']} ({fault['kind']}): {fault['message']}"))
+    print(f"\n{printable(data['answer'] or 'no answer')}")
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT; tables: trajectories, turns, calls, attempts.")],
+    json: Annotated[bool, typer.Option("--json", help="Rows as JSON objects.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Rows as CSV.")] = False,
+    limit: Annotated[int, typer.Option(help="Rows at most.")] = 1000,
+) -> None:
+    """Ask the stored trajectories in SQL; only reading is possible."""
+    with Store.open(home()) as store:
+        result = store.query(sql, max_rows=limit)
+    if json:
+        print_json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
+    elif as_csv:
+        csv.writer(sys.stdout).writerows([result.columns, *result.rows])
+    else:
+        rows = [["—" if cell is None else one_line(str(cell), 80) for cell in row] for row in result.rows]
+        print_table(result.columns, rows)
+    if result.cut:
+        note(f"only the first {limit:,} rows; raise --limit for more")
+
+
+def rebuild(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """Fill the query store anew from the journals, which are the truth."""
+    with Store.open(home()) as store:
+        if not store.owner:
+            raise BadInput("another process (the app?) owns the store; stop it, then rebuild")
+        rebuilt = store.rebuild()
+    if json:
+        print_json(to_data(rebuilt))
+    else:
+        print(f"{rebuilt.runs:,} runs")
+    for bad in rebuilt.unreadable:
+        note(f"{bad.run_id}: {bad.reason}")
+    if rebuilt.unreadable:
+        raise typer.Exit(1)
+
+
+COMMANDS = {"list": list_runs, "show": show, "query": query, "rebuild": rebuild}

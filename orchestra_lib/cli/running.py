@@ -1,0 +1,130 @@
+"""Starting things: a run, and the app."""
+
+import asyncio
+import signal
+import sys
+from contextlib import aclosing
+from typing import Annotated
+
+import typer
+
+from orchestra_lib import event as ev
+from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, printable, seconds
+from orchestra_lib.errors import BadInput
+from orchestra_lib.event import Event, apply
+from orchestra_lib.limits import Limits
+from orchestra_lib.paths import home
+from orchestra_lib.preference import parse_preference
+from orchestra_lib.report import call_cost_usd, report
+from orchestra_lib.trajectory import StopReason, Trajectory
+from orchestra_lib.workbench import Order, Workbench
+
+
+def run(
+    task: Annotated[str, typer.Argument(help="What should be done; '-' reads it from stdin.")],
+    orchestrator: Annotated[
+        str, typer.Option(help="A name from `orchestra models`, or openai:MODEL for $OPENAI_BASE_URL.")
+    ] = "conductor",
+    prefer: Annotated[
+        list[str], typer.Option(help="NAME=WEIGHT: quality, cost, latency in 0..1, tool.NAME in -1..1. Repeat it.")
+    ] = [],  # noqa: B006  # typer reads the default and never changes it
+    tools: Annotated[str | None, typer.Option(help="Only these tools, by comma; 'none' for none.")] = None,
+    prices: Annotated[str, typer.Option(help="Price table.")] = "nominal",
+    max_turns: Annotated[int, typer.Option(help="Turns at most.")] = 50,
+    cost_limit: Annotated[float | None, typer.Option(help="USD at most, worst case reserved before each call.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds at most.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed for models that sample.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the whole trajectory as JSON.")] = False,
+) -> None:
+    """Play one task and print the answer; the trajectory is kept."""
+    order = Order(
+        task=sys.stdin.read() if task == "-" else task,
+        orchestrator=orchestrator,
+        preference=parse_preference(prefer),
+        tools=_tool_names(tools),
+        prices=prices,
+        limits=Limits(max_turns=max_turns, cost_usd=cost_limit, time_s=time_limit),
+        seed=seed,
+    )
+    trajectory = asyncio.run(_play(order))
+    if json:
+        print_json(report(trajectory))
+    else:
+        _conclude(trajectory)
+    if trajectory.stop is not StopReason.ANSWERED:
+        raise typer.Exit(1)
+
+
+def app(
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than loopback are open to the network.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 7860,
+    browser: Annotated[bool, typer.Option(help="Open a browser on the page.")] = True,
+) -> None:
+    """Start the workbench in the browser."""
+    from app.main import serve  # gradio takes seconds to import, and only this command needs it
+
+    serve(host, port, open_browser=browser)
+
+
+COMMANDS = {"app": app, "run": run}
+
+
+def _tool_names(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    if text.strip() == "none":
+        return ()
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise BadInput("--tools is empty; name tools by comma, or write 'none'")
+    return names
+
+
+async def _play(order: Order) -> Trajectory:
+    cancel = asyncio.Event()
+    # The first Ctrl-C stops the run and keeps its record; the handler is gone then, so a second one ends the program.
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, lambda: (cancel.set(), loop.remove_signal_handler(signal.SIGINT)))
+    workbench = Workbench(home())
+    trajectory: Trajectory | None = None
+    try:
+        async with aclosing(workbench.play(order, cancel=cancel)) as events:
+            async for event in events:
+                trajectory = apply(trajectory, event)
+                _tell(event, trajectory)
+    finally:
+        await workbench.close()
+    assert trajectory is not None
+    return trajectory
+
+
+def _tell(event: Event, trajectory: Trajectory) -> None:
+    match event:
+        case ev.RunStarted(setting=setting):
+            note(f"{setting.orchestrator} · {setting.sentence}")
+        case ev.Generated(turn=turn, generation=generation):
+            if generation.reasoning:
+                note(f"{turn}  {one_line(generation.reasoning, 160)}")
+            for call in generation.calls:
+                note(f"{turn}  → {call.tool} {one_line(call.arguments_text, 120)}")
+        case ev.CallFinished(turn=turn, observation=seen):
+            call = next(call for call in trajectory.calls if call.call.id == seen.call_id)
+            cost = dollars(call_cost_usd(call, trajectory.setting.prices))
+            note(f"{turn}  ← {seen.status} {seconds(seen.latency_s)} {cost}  {one_line(seen.text, 120)}")
+
+
+def _conclude(trajectory: Trajectory) -> None:
+    bill = trajectory.bill()
+    table = trajectory.setting.prices
+    cost = dollars(bill.cost_usd) if bill.cost_usd is not None else f"over {dollars(bill.known_usd)}, part unknown"
+    kind = ", nominal: nobody is billed" if table.nominal else ""
+    note(
+        f"{trajectory.status} in {seconds(trajectory.finished_s)}, {len(trajectory.turns)} turns, "
+        f"{cost} ({table.name} of {table.dated}{kind}) · {trajectory.id}"
+    )
+    for fault in trajectory.faults:
+        note(f"fault at {fault.where} ({fault.kind}): {fault.message}")
+    if trajectory.answer is not None:
+        print(printable(trajectory.answer))

@@ -1,0 +1,63 @@
+"""Writing to a terminal what models and tools said, without letting it drive the terminal."""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""Control, zero-width and bidirectional characters; tab and line feed may stay."""
+
+
+def printable(text: str) -> str:
+    """The text with every character that could move, colour, hide or reorder shown as U+FFFD."""
+    return _UNSAFE.sub("\ufffd", text)
+
+
+def one_line(text: str, width: int) -> str:
+    """The beginning of a text on one line of at most `width` characters."""
+    line = " ".join(printable(text).split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def complain(message: str) -> None:
+    """One line to stderr."""
+    print(f"orchestra: {printable(message)}", file=sys.stderr)
+
+
+def note(message: str) -> None:
+    """Progress to stderr."""
+    print(printable(message), file=sys.stderr, flush=True)
+
+
+def print_json(data: Any) -> None:
+    """JSON to stdout; escapes keep control characters from the terminal."""
+    print(
+        _UNSAFE.sub(
+            lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False, indent=2, default=str)
+        )
+    )
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns to stdout, the last one as wide as it likes."""
+    table = [list(head), *[[printable(cell) for cell in row] for row in rows]]
+    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
+    for row in table:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        print("  ".join(cells).rstrip())
+
+
+def dollars(cost_usd: float | None) -> str:
+    """A cost as people read it; a dash when it is unknown."""
+    if cost_usd is None:
+        return "—"
+    return f"${cost_usd:.2f}" if cost_usd >= 1 else f"${cost_usd:.4f}"
+
+
+def seconds(time_s: float | None) -> str:
+    """Seconds with the precision that matters."""
+    if time_s is None:
+        return "—"
+    return f"{time_s:.2f} s" if time_s < 0.1 else f"{time_s:.1f} s"

@@ -1,0 +1,187 @@
+"""Who can conduct and which tools there are on this machine, and why some are off now."""
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from orchestra_lib.chat import CallStyle
+from orchestra_lib.errors import BadInput, WeightsFault, WorldFault
+from orchestra_lib.model.embedded import EmbeddedModel
+from orchestra_lib.model.minilm import MiniLM
+from orchestra_lib.model.openai_compatible import OpenAICompatible
+from orchestra_lib.model.weights import WeightsCatalog, WeightsStatus
+from orchestra_lib.policy.chat_model import ChatPolicy
+from orchestra_lib.policy.conductor.estimator import Estimator
+from orchestra_lib.policy.conductor.examples import load_examples
+from orchestra_lib.policy.conductor.policy import Conductor
+from orchestra_lib.protocols import Policy, PolicySpec, Tool
+from orchestra_lib.record import record
+from orchestra_lib.tool import ToolSpec
+from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
+from orchestra_lib.toolkit.local_search import LocalSearch
+
+CODER, GENERALIST = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
+"""The embedded models by the name of their weights, which is also the name that prices them."""
+
+OPENAI_URL = "https://api.openai.com/v1"
+_ENDPOINT = "openai:"
+_log = logging.getLogger(__name__)
+
+
+@record
+class Offer:
+    """One orchestrator in a picker. `off` says why it cannot be used now; None means it can."""
+
+    name: str
+    title: str
+    note: str
+    off: str | None = None
+
+
+class Roster:
+    """Builds orchestrators and tools for one home folder; models start when first used.
+
+    `environ` gives addresses and keys; a key is read when a request is made and kept nowhere.
+    """
+
+    def __init__(self, home: Path, environ: Mapping[str, str] = os.environ) -> None:
+        self.weights = WeightsCatalog.load(home)
+        self._environ = environ
+        self._models = {
+            name: EmbeddedModel(name, partial(self.weights.path, name), home) for name in (CODER, GENERALIST)
+        }
+        self._interpreter = CodeInterpreter()
+        self._search = LocalSearch(home)
+        self._estimator = Estimator(load_examples(), _embedder())
+        self._cancel_fetch = threading.Event()
+        self._tools: dict[str, tuple[Tool, Callable[[], str | None]]] = {
+            "code_interpreter": (self._interpreter, self._interpreter.availability),
+            "local_search": (self._search, lambda: None),
+            "coder": (_coder(self._models[CODER]), partial(self._missing, CODER)),
+            "generalist": (_generalist(self._models[GENERALIST]), partial(self._missing, GENERALIST)),
+        }
+
+    def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:
+        """Every tool, and why it is off now."""
+        return tuple((tool.spec, off()) for tool, off in self._tools.values())
+
+    def tool(self, name: str) -> Tool:
+        """One tool. Raises `KeyError` for an unknown name."""
+        return self._tools[name][0]
+
+    def orchestrators(self) -> tuple[Offer, ...]:
+        """Who can conduct here, the default first."""
+        waiting = self._missing(CODER)
+        helped = "without a model until its weights are here" if waiting else "a 1.5B model writes arguments"
+        return (
+            Offer(
+                name="conductor", title="Conductor", note=f"chooses by labelled examples and your preferences; {helped}"
+            ),
+            Offer(
+                name="conductor-no-model",
+                title="Conductor, no model",
+                note="the same without any model, for small machines",
+            ),
+            Offer(
+                name="free-loop",
+                title="Qwen2.5-Coder 1.5B",
+                note="experimental: the small model chooses freely",
+                off=waiting,
+            ),
+            self._endpoint_offer(),
+        )
+
+    def orchestrator(self, name: str) -> Policy:
+        """Build one by name. Raises `BadInput` for an unknown name or one that is off."""
+        if name.startswith(_ENDPOINT):
+            return self._endpoint(name.removeprefix(_ENDPOINT))
+        off = {offer.name: offer.off for offer in self.orchestrators()}
+        if name not in off:
+            known = ", ".join(known for known in off if not known.startswith(_ENDPOINT))
+            raise BadInput(f"there is no orchestrator {name!r}; there are {known} and openai:MODEL")
+        if off[name] is not None:
+            raise BadInput(f"the orchestrator {name} is off: {off[name]}")
+        if name == "free-loop":
+            return ChatPolicy(
+                PolicySpec(name=name, priced_as=CODER, max_input_tokens=4096, max_output_tokens=400),
+                self._models[CODER],
+                style=CallStyle.CONSTRAINED,
+            )
+        helper = self._models[CODER] if name == "conductor" and self._missing(CODER) is None else None
+        return Conductor(self._estimator, helper, name=name)
+
+    def _missing(self, name: str) -> str | None:
+        """Why a model cannot be used now, None when its weights are here."""
+        status = self.weights.status(name)
+        match status.state:
+            case "ready":
+                return None
+            case "failed":
+                return status.error
+            case "absent" | "partial":
+                return f"its weights are not here yet; `orchestra models fetch` gets them ({status.total_bytes / 1e6:,.0f} MB)"
+            case _:
+                return f"its weights are arriving: {status.done_bytes / 1e6:,.0f} of {status.total_bytes / 1e6:,.0f} MB"
+
+    def _endpoint_offer(self) -> Offer:
+        model = self._environ.get("OPENAI_MODEL", "")
+        known = self._environ.get("OPENAI_API_KEY") or self._environ.get("OPENAI_BASE_URL")
+        missing = (
+            None if model and known else "set OPENAI_MODEL, and OPENAI_API_KEY or OPENAI_BASE_URL, and start again"
+        )
+        return Offer(
+            name=_ENDPOINT + (model or "MODEL"),
+            title=model or "Any OpenAI-compatible endpoint",
+            note=f"at {self._environ.get('OPENAI_BASE_URL') or OPENAI_URL}",
+            off=missing,
+        )
+
+    def _endpoint(self, model: str) -> Policy:
+        if not model:
+            raise BadInput("name the model: openai:MODEL, for example openai:gpt-5-mini")
+        base_url = self._environ.get("OPENAI_BASE_URL")
+        if not base_url and not self._environ.get("OPENAI_API_KEY"):
+            raise BadInput("openai:MODEL needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own")
+        client = OpenAICompatible(model, base_url or OPENAI_URL, model, api_key_env="OPENAI_API_KEY")
+        spec = PolicySpec(name=_ENDPOINT + model, priced_as=model, max_input_tokens=128_000, max_output_tokens=8192)
+        return ChatPolicy(spec, client, style=CallStyle.NATIVE)
+
+    def statuses(self) -> tuple[WeightsStatus, ...]:
+        """Where the weights of the embedded models stand."""
+        return tuple(self.weights.status(name) for name in self._models)
+
+    def fetch(self, on_progress: Callable[[WeightsStatus], None] | None = None) -> None:
+        """Fetch what is missing, one file after another; blocks. Raises `WeightsFault` for the first that fails."""
+        for name in self._models:
+            self.weights.fetch(name, on_progress, self._cancel_fetch)
+
+    async def prepare(self, on_progress: Callable[[WeightsStatus], None] | None = None) -> None:
+        """Fetch the weights and warm the conductor's model; faults are shown in `statuses` and logged, not raised."""
+        await asyncio.to_thread(self._interpreter.availability)
+        try:
+            await asyncio.to_thread(self.fetch, on_progress)
+        except WeightsFault as error:
+            _log.warning("%s", error)
+
+    async def close(self) -> None:
+        """Stop fetching and end the models' processes that this program started."""
+        self._cancel_fetch.set()
+        for model in self._models.values():
+            with suppress(WorldFault):
+                await asyncio.to_thread(model.stop)
+
+
+def _embedder() -> MiniLM | None:
+    """The embedding model; without its package the estimator falls back to hashed words."""
+    embedder = MiniLM()
+    try:
+        embedder.embed(["ready?"])
+    except WeightsFault as error:
+        _log.warning("%s", error)
+        return None
+    return embedder
