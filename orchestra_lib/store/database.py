@@ -95,6 +95,7 @@ def _ready(path: Path) -> duckdb.DuckDBPyConnection:
     connection = _connect(str(path), path.parent)
     try:
         migrate(connection, where=str(path))
+        connection.execute("SELECT * FROM journals").fetchall()  # damage shows when blocks are read
     except BaseException:
         connection.close()
         raise

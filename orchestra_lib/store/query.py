@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from orchestra_lib.codec import well_formed
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
 
@@ -48,7 +49,7 @@ def run(
         return Answer(columns=columns, rows=tuple(rows[:max_rows]), cut=len(rows) > max_rows)
     except duckdb.InterruptException:
         raise BadInput(f"the query took longer than {timeout_s:g} s and was stopped; narrow it down") from None
-    except (duckdb.Error, UnicodeError) as error:
+    except duckdb.Error as error:
         raise BadInput(f"the query failed: {error}") from None
     finally:
         cursor.rollback()
@@ -56,12 +57,12 @@ def run(
 
 def _only_select(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
     try:
-        statements = cursor.extract_statements(sql)
-    except (duckdb.Error, UnicodeError) as error:
+        statements = cursor.extract_statements(well_formed(sql))
+    except duckdb.Error as error:
         raise BadInput(f"the query is no SQL: {error}") from None
     if len(statements) != 1:
         raise BadInput(f"the query has {len(statements)} statements; {_HINT}")
     (statement,) = statements
     if statement.type != duckdb.StatementType.SELECT:
-        raise BadInput(f"{statement.type.name} is not allowed here; {_HINT}")
+        raise BadInput(f"{statement.type.name} is not allowed in a query; {_HINT}")
     return statement

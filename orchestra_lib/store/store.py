@@ -19,7 +19,7 @@ from typing import Any
 
 import duckdb
 
-from orchestra_lib.codec import from_data
+from orchestra_lib.codec import from_data, well_formed
 from orchestra_lib.errors import BadInput, OrchestraError, StoreFault
 from orchestra_lib.record import record
 from orchestra_lib.store import query
@@ -204,17 +204,23 @@ class Store:
                 self._take_in([entry])
 
     def _write(self, entries: Sequence[_Entry]) -> None:
+        try:
+            self._commit(entries)
+        except duckdb.Error as error:
+            self._reopen(error)
+            self._commit(entries)
+        self._known |= {entry.run_id: entry.stamp for entry in entries if entry.stamp is not None}
+
+    def _commit(self, entries: Sequence[_Entry]) -> None:
         with self._cursor() as cursor:
+            cursor.begin()
             try:
-                cursor.begin()
                 _replace(cursor, entries)
                 cursor.commit()
-            except (duckdb.Error, UnicodeError, OverflowError) as error:
-                with contextlib.suppress(duckdb.Error):
+            except BaseException:
+                with contextlib.suppress(duckdb.Error):  # a commit that failed has rolled back already
                     cursor.rollback()
-                names = ", ".join(entry.run_id for entry in entries[:3])
-                raise StoreFault(f"cannot store {names}: {error}") from error
-        self._known |= {entry.run_id: entry.stamp for entry in entries if entry.stamp is not None}
+                raise
 
     def _refresh(self) -> None:
         """Sync unless another thread is at it; what cannot be taken in does not keep the rest from being read."""
@@ -243,7 +249,7 @@ class Store:
 
     def _fetch(self, sql: str, parameters: dict[str, Any]) -> Sequence[dict[str, Any]]:
         with self._cursor() as cursor:
-            cursor.execute(sql, parameters)
+            cursor.execute(sql, {name: well_formed(v) if isinstance(v, str) else v for name, v in parameters.items()})
             names = [column[0] for column in cursor.description or ()]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
