@@ -1,0 +1,177 @@
+"""BM25 over passages (bm25s), with the names in a question found first.
+
+Words are folded (accents, case) and stemmed. A title counts four times: without that, "Peru currency"
+finds the neighbours whose longer lists mention Peru.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import bm25s
+import numpy as np
+import Stemmer
+
+from orchestra_lib.errors import StoreFault
+from orchestra_lib.toolkit.passage import Found, Passage
+
+_TITLE_WEIGHT = 4
+_WEAK = 0.4
+_LONGEST_NAME = 8
+_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
+_STOPWORDS = frozenset(bm25s.tokenization.STOPWORDS_EN_PLUS)
+_STEM = Stemmer.Stemmer("english")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, folded: "Côte d'Ivoire" gives cote, divoire."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    plain = "".join(char for char in plain if not unicodedata.combining(char))
+    return [re.sub(r"['’.]", "", word) for word in _WORD.findall(plain)]
+
+
+def terms(text: str) -> list[str]:
+    """The words that carry meaning, stemmed."""
+    stems: list[str] = _STEM.stemWords([word for word in words(text) if word not in _STOPWORDS])
+    return stems
+
+
+class SearchIndex:
+    """An index of passages, in memory or mapped from a folder. Safe to search from several threads."""
+
+    def __init__(self, retriever: bm25s.BM25, passages: "Sequence[Passage] | _StoredPassages") -> None:
+        self._retriever, self._passages = retriever, passages
+        self._names = {} if isinstance(passages, _StoredPassages) else _names(passages)
+
+    @classmethod
+    def of(cls, passages: Iterable[Passage]) -> "SearchIndex":
+        """Build an index in memory. Raises ValueError when no passage has a word in it."""
+        kept = list(passages)
+        return cls(_retriever(kept), kept)
+
+    @classmethod
+    def load(cls, folder: Path) -> "SearchIndex":
+        """Map an index that `save` wrote. Raises `StoreFault` when it is broken."""
+        try:
+            retriever = bm25s.BM25.load(str(folder), mmap=True)
+            return cls(retriever, _StoredPassages(folder))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreFault(f"the search index {folder} cannot be read ({error}); index your files again") from error
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def search(self, query: str, k: int) -> list[Found]:
+        """At most `k` passages worth reading: first those whose name the query says, then by BM25."""
+        asked = [term for term in dict.fromkeys(terms(query)) if term in self._retriever.vocab_dict]
+        if not asked or not len(self):
+            return []
+        scores = self._retriever.get_scores(asked).astype(np.float64)
+        named = self._named(query)
+        best = np.argsort(-scores, kind="stable")[: max(4 * k, 20)]
+        candidates = dict.fromkeys([*sorted(named), *(int(index) for index in best if scores[index] > 0)])
+        ranked = sorted(candidates, key=lambda index: (index not in named, -scores[index]))
+        shares = self._weights(query)
+        kept = [index for index in ranked if index in named or self._covers(index, shares) >= _WEAK]
+        return [
+            Found(passage=self._passages[index], score=float(scores[index]), named=index in named) for index in kept[:k]
+        ]
+
+    def closest(self, query: str, k: int) -> list[str]:
+        """Titles of the best passages, however weak."""
+        asked = [term for term in terms(query) if term in self._retriever.vocab_dict]
+        if not asked:
+            return []
+        scores = self._retriever.get_scores(asked)
+        best = np.argsort(-scores, kind="stable")[:k]
+        return list(dict.fromkeys(self._passages[int(index)].title for index in best if scores[index] > 0))
+
+    def save(self, folder: Path) -> None:
+        """Write the index into an empty folder. Names are not written: only the built-in corpus has them."""
+        self._retriever.save(str(folder), show_progress=False)
+        _StoredPassages.write(folder, [self._passages[index] for index in range(len(self))])
+
+    def _named(self, query: str) -> set[int]:
+        """Passages whose name stands in the query; of names that overlap the longest counts."""
+        said = _STEM.stemWords(words(query))
+        found: set[int] = set()
+        start = 0
+        while start < len(said):
+            for length in range(min(_LONGEST_NAME, len(said) - start), 0, -1):
+                matches = self._names.get(tuple(said[start : start + length]))
+                if matches:
+                    found |= matches
+                    start += length - 1
+                    break
+            start += 1
+        return found
+
+    def _weights(self, query: str) -> dict[str, float]:
+        """Each term of the query with its share of the query's meaning: rare terms weigh more, unknown ones most."""
+        total = len(self)
+        rarity = {}
+        for term in terms(query):
+            known = term in self._retriever.vocab_dict
+            count = int(np.count_nonzero(self._retriever.get_scores([term]))) if known else 0
+            rarity[term] = math.log(1 + total / (0.5 + count))
+        whole = sum(rarity.values())
+        return {term: weight / whole for term, weight in rarity.items()}
+
+    def _covers(self, index: int, shares: dict[str, float]) -> float:
+        passage = self._passages[index]
+        present = set(terms(f"{passage.title} {passage.text}"))
+        return sum(share for term, share in shares.items() if term in present)
+
+
+class _StoredPassages:
+    """Passages as lines of a file, read one at a time; a list of offsets finds them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "passages.jsonl"
+        self._offsets = np.load(folder / "offsets.npy", mmap_mode="r")
+        if self._path.stat().st_size != int(self._offsets[-1]):
+            raise ValueError("passages.jsonl is cut off")
+
+    @staticmethod
+    def write(folder: Path, passages: Sequence[Passage]) -> None:
+        offsets = [0]
+        with (folder / "passages.jsonl").open("wb") as file:
+            for passage in passages:
+                row = {"title": passage.title, "text": passage.text, "source": passage.source}
+                file.write(json.dumps(row).encode() + b"\n")
+                offsets.append(file.tell())
+        np.save(folder / "offsets.npy", np.array(offsets, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, index: int) -> Passage:
+        start, end = int(self._offsets[index]), int(self._offsets[index + 1])
+        with self._path.open("rb") as file:
+            file.seek(start)
+            return Passage(**json.loads(file.read(end - start)))
+
+
+def _retriever(passages: Sequence[Passage]) -> bm25s.BM25:
+    tokens = [terms(passage.title) * _TITLE_WEIGHT + terms(_indexed(passage)) for passage in passages]
+    if not any(tokens):
+        raise ValueError("no passage has a word in it")
+    retriever = bm25s.BM25()
+    retriever.index(tokens, show_progress=False)
+    return retriever
+
+
+def _indexed(passage: Passage) -> str:
+    return " ".join([passage.text, *passage.names])
+
+
+def _names(passages: Iterable[Passage]) -> dict[tuple[str, ...], set[int]]:
+    table: dict[tuple[str, ...], set[int]] = {}
+    for index, passage in enumerate(passages):
+        for name in passage.names:
+            if key := tuple(_STEM.stemWords(words(name))):
+                table.setdefault(key, set()).add(index)
+    return table
