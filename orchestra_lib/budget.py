@@ -13,8 +13,8 @@ from orchestra_lib.protocols import PolicySpec
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.trajectory import StopReason
 
-REFUSED_CALLS_LIMIT = 3
-"""So many calls refused for money end the run: the orchestrator does not look for a cheaper way."""
+STARVED_TURNS_LIMIT = 2
+"""So many turns whose every call was refused for money end the run: no cheaper way is being found."""
 
 
 class Budget:
@@ -26,7 +26,7 @@ class Budget:
         self._turn_usd = self._worst_of_turn(policy)
         self._bill = Bill(rows=())
         self._held_usd = self._unbilled_usd = 0.0
-        self._refused_calls = 0
+        self._admitted = self._refused = self._starved_turns = 0
         unknown = [spec.name for spec in tools if self._worst_of_call(spec) is None]
         if self._turn_usd is None:
             unknown.insert(0, policy.name)
@@ -41,10 +41,13 @@ class Budget:
         self._bill, self._unbilled_usd = bill, 0.0
 
     def exceeded(self) -> StopReason | None:
-        """The limit that forbids another turn, if any."""
+        """The limit that forbids another turn, if any; asked once before each turn."""
+        if self._refused and not self._admitted:
+            self._starved_turns += 1
+        self._admitted = self._refused = 0
         limits, spent = self._limits, self._bill.known_usd
         if limits.cost_usd is not None and (
-            spent + (self._turn_usd or 0.0) > limits.cost_usd or self._refused_calls >= REFUSED_CALLS_LIMIT
+            spent + (self._turn_usd or 0.0) > limits.cost_usd or self._starved_turns >= STARVED_TURNS_LIMIT
         ):
             return StopReason.COST_LIMIT
         if (
@@ -63,11 +66,12 @@ class Budget:
         if limit is not None and worst is not None:
             left = limit - self._bill.known_usd - self._unbilled_usd - self._held_usd
             if worst > left:
-                self._refused_calls += 1
+                self._refused += 1
                 raise ModelMistake(
                     f"Not run: {spec.name} may cost up to ${worst:.4f} and ${max(left, 0.0):.4f} of the limit is left. "
                     "Use a cheaper tool or answer."
                 )
+        self._admitted += 1
         self._held_usd += worst or 0.0
         return worst
 

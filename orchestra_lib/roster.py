@@ -124,9 +124,11 @@ class Roster:
             case "failed":
                 return status.error
             case "absent" | "partial":
-                return f"its weights are not here yet; `orchestra models fetch` gets them ({status.total_bytes / 1e6:,.0f} MB)"
+                size = f"{status.total_bytes / 1e6:,.0f} MB"
+                return f"its weights ({size}) are not here yet; `orchestra models fetch` gets them"
             case _:
-                return f"its weights are arriving: {status.done_bytes / 1e6:,.0f} of {status.total_bytes / 1e6:,.0f} MB"
+                done, size = status.done_bytes / 1e6, f"{status.total_bytes / 1e6:,.0f} MB"
+                return f"its weights are arriving: {done:,.0f} of {size}"
 
     def _endpoint_offer(self) -> Offer:
         model = self._environ.get("OPENAI_MODEL", "")

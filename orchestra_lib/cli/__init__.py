@@ -20,9 +20,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for module in (running, records, machine):
-    for name, command in module.COMMANDS.items():
-        app.command(name)(command)
+for name, command in (running.COMMANDS | records.COMMANDS | machine.COMMANDS).items():
+    app.command(name)(command)
 
 
 def main() -> None:

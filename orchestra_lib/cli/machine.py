@@ -52,14 +52,11 @@ def models(
         [(offer.name, "off" if offer.off else "on", offer.off or offer.note) for offer in roster.orchestrators()],
     )
     print()
-    print_table(
-        ("tool", "state", "what"),
-        [(spec.name, "off" if off else "on", off or spec.title) for spec, off in roster.tools()],
-    )
+    tools = [(spec.name, "off" if off else "on", off or spec.title) for spec, off in roster.tools()]
+    print_table(("tool", "state", "what"), tools)
     print()
-    print_table(
-        ("weights", "state", "size"), [(s.name, s.state, f"{s.total_bytes / 1e6:,.0f} MB") for s in roster.statuses()]
-    )
+    weights = [(status.name, status.state, f"{status.total_bytes / 1e6:,.0f} MB") for status in roster.statuses()]
+    print_table(("weights", "state", "size"), weights)
 
 
 class _Progress:
@@ -126,14 +123,13 @@ def _checks(folder: Path) -> Iterator[Check]:
     yield _try("prices", lambda: ", ".join(f"{t.name} ({t.dated})" for t in load_tables(folder).values()))
     roster = Roster(folder)
     for spec, off in roster.tools():
-        needed = spec.name in ("code_interpreter", "local_search")
-        yield Check(
-            what=f"tool {spec.name}", ok=True if off is None else (False if needed else None), found=off or spec.title
-        )
+        missing = (
+            False if spec.model is None else None
+        )  # without weights the conductor works on, without tools it cannot
+        yield Check(what=f"tool {spec.name}", ok=missing if off else True, found=off or spec.title)
     for offer in roster.orchestrators():
-        yield Check(
-            what=f"orchestrator {offer.name}", ok=True if offer.off is None else None, found=offer.off or offer.note
-        )
+        ok = None if offer.off else True
+        yield Check(what=f"orchestrator {offer.name}", ok=ok, found=offer.off or offer.note)
 
 
 def _store_words(folder: Path) -> str:

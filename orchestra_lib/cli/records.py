@@ -30,9 +30,8 @@ def list_runs(
     if json:
         print_json([to_data(summary) for summary in found])
         return
-    print_table(
-        ("id", "status", "orchestrator", "calls", "cost", "time", "task"), [_line(summary) for summary in found]
-    )
+    head = ("id", "status", "orchestrator", "calls", "cost", "time", "task")
+    print_table(head, [_line(summary) for summary in found])
 
 
 def _line(summary: Summary) -> list[str]:

@@ -57,7 +57,7 @@ def run(
 
 def app(
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than loopback are open to the network.")
+        str, typer.Option(help="Address to listen on; the default is for this machine only.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 7860,
     browser: Annotated[bool, typer.Option(help="Open a browser on the page.")] = True,
@@ -65,7 +65,7 @@ def app(
     """Start the workbench in the browser."""
     from app.main import serve  # gradio takes seconds to import, and only this command needs it
 
-    serve(host, port, open_browser=browser)
+    serve(Workbench(home()), host, port, open_browser=browser)
 
 
 COMMANDS = {"app": app, "run": run}
@@ -86,7 +86,12 @@ async def _play(order: Order) -> Trajectory:
     cancel = asyncio.Event()
     # The first Ctrl-C stops the run and keeps its record; the handler is gone then, so a second one ends the program.
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, lambda: (cancel.set(), loop.remove_signal_handler(signal.SIGINT)))
+
+    def stop() -> None:
+        cancel.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, stop)
     workbench = Workbench(home())
     trajectory: Trajectory | None = None
     try:
@@ -110,8 +115,8 @@ def _tell(event: Event, trajectory: Trajectory) -> None:
             for call in generation.calls:
                 note(f"{turn}  → {call.tool} {one_line(call.arguments_text, 120)}")
         case ev.CallFinished(turn=turn, observation=seen):
-            call = next(call for call in trajectory.calls if call.call.id == seen.call_id)
-            cost = dollars(call_cost_usd(call, trajectory.setting.prices))
+            answered = next(call for call in trajectory.calls if call.call.id == seen.call_id)
+            cost = dollars(call_cost_usd(answered, trajectory.setting.prices))
             note(f"{turn}  ← {seen.status} {seconds(seen.latency_s)} {cost}  {one_line(seen.text, 120)}")
 
 

@@ -33,11 +33,8 @@ def note(message: str) -> None:
 
 def print_json(data: Any) -> None:
     """JSON to stdout; escapes keep control characters from the terminal."""
-    print(
-        _UNSAFE.sub(
-            lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False, indent=2, default=str)
-        )
-    )
+    text = json.dumps(data, ensure_ascii=False, indent=2, default=str)
+    print(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
