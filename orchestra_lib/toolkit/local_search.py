@@ -1,13 +1,11 @@
 """`local_search`: facts and documents on this machine, found by words."""
 
 import asyncio
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ToolResult
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.toolkit.countries import country_passages
@@ -65,10 +63,8 @@ class LocalSearch:
         return sorted(found, key=lambda hit: (not hit.named, -hit.score))[:k]
 
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
-        started = time.monotonic()
         text = await asyncio.to_thread(self._answer, arguments["query"], int(arguments.get("k") or DEFAULT_K))
-        attempt = Attempt(priced_as=_SPEC.priced_as, wall_s=time.monotonic() - started)
-        return ToolResult(text=text, attempts=(attempt,))
+        return ToolResult(text=text)
 
     async def release(self, run_id: str) -> None:
         """Nothing is kept for a run."""

@@ -1,0 +1,114 @@
+"""Another language model as a tool: one question in, its reply out."""
+
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any
+
+from orchestra_lib.errors import ModelMistake
+from orchestra_lib.generation import ChatRequest, Completion
+from orchestra_lib.protocols import ChatModel, ToolResult
+from orchestra_lib.tool import ToolKind, ToolSpec
+
+_BYTES_PER_TOKEN = 3
+"""Dense text (code, numbers, most scripts) has about three UTF-8 bytes a token; prose has more."""
+
+
+class ModelTool:
+    """Tool over a chat model that is asked with the system text `system` and a `question`.
+
+    `spec` bounds both sides: a question over `max_input_tokens` is refused, a reply ends at
+    `max_output_tokens`. Raises what the model raises; its attempts go on the bill.
+    """
+
+    def __init__(self, spec: ToolSpec, model: ChatModel, system: str) -> None:
+        if spec.max_input_tokens is None or spec.max_output_tokens is None:
+            raise ValueError(f"{spec.name}: a model tool bounds its input and output tokens")
+        self._spec, self._model, self._system = spec, model, system
+        self._max_bytes = spec.max_input_tokens * _BYTES_PER_TOKEN - len(system.encode())
+        self._max_tokens = spec.max_output_tokens
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self._spec
+
+    async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
+        question: str = arguments["question"]
+        size = len(question.encode("utf-8", "replace"))
+        if size > self._max_bytes:
+            raise ModelMistake(
+                f"{self._spec.name}: the question has {size:,} bytes and the model takes {self._max_bytes:,}; "
+                "shorten it, or ask in parts."
+            )
+        if not question.strip():
+            raise ModelMistake(f"{self._spec.name}: `question` is empty; say what the model should do.")
+        return self._result(await self._ask(question))
+
+    async def release(self, run_id: str) -> None:
+        """Nothing is kept for a run."""
+
+    async def _ask(self, question: str) -> Completion:
+        messages = ({"role": "system", "content": self._system}, {"role": "user", "content": question})
+        request = ChatRequest(messages=messages, max_tokens=self._max_tokens)
+        async with aclosing(self._model.stream(request)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Completion):
+                    return piece
+        raise RuntimeError(f"the model {self._model.name} ended its stream without a completion")
+
+    def _result(self, completion: Completion) -> ToolResult:
+        text = completion.content.strip()
+        if not text:
+            empty = f"{self._spec.name} returned no text."
+            return ToolResult(text=empty, attempts=completion.attempts, failed=True)
+        if completion.finish_reason == "length":
+            text += f"\n[cut off after {self._max_tokens} tokens]"
+        return ToolResult(text=text, attempts=completion.attempts)
+
+
+def coder(model: ChatModel) -> ModelTool:
+    """The embedded 1.5B as the specialist that writes code."""
+    spec = ToolSpec(
+        name="coder",
+        title="Coder 1.5B",
+        description=(
+            "A small code model (Qwen2.5-Coder 1.5B). Writes a function or a short program from a description. "
+            "It runs nothing, knows no facts and makes mistakes: test its code with code_interpreter."
+        ),
+        parameters=_question("What to write, with names, inputs and expected results"),
+        kind=ToolKind.SPECIALIST,
+        model=model.name,
+        max_input_tokens=2_800,
+        max_output_tokens=400,
+        timeout_s=180.0,
+        typical_latency_s=20.0,
+    )
+    return ModelTool(spec, model, "You write correct Python. Reply with one code block and no explanation.")
+
+
+def generalist(model: ChatModel) -> ModelTool:
+    """The embedded 0.5B as the cheap generalist for texts."""
+    spec = ToolSpec(
+        name="generalist",
+        title="Generalist 0.5B",
+        description=(
+            "A very small language model (Qwen2.5-Coder 0.5B). Explains, summarises, rewrites and translates a text "
+            "that you give it. It invents facts and cannot calculate: give it the text, not a question of fact."
+        ),
+        parameters=_question("What to do, with the whole text to do it to"),
+        kind=ToolKind.GENERALIST,
+        model=model.name,
+        max_input_tokens=2_800,
+        max_output_tokens=300,
+        timeout_s=120.0,
+        typical_latency_s=10.0,
+    )
+    return ModelTool(spec, model, "You are a helpful assistant. Answer briefly, and only from what you are given.")
+
+
+def _question(description: str) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"question": {"type": "string", "minLength": 1, "maxLength": 20_000, "description": description}},
+        "required": ["question"],
+        "additionalProperties": False,
+    }
