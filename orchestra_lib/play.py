@@ -22,7 +22,7 @@ from orchestra_lib.generation import Generation
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ArtefactStore, Policy, Situation, Tool, ToolResult
 from orchestra_lib.tool import ArtefactRef, CallStatus, File, Observation, ToolCall
-from orchestra_lib.toolkit import arguments
+from orchestra_lib.toolkit.arguments import check
 from orchestra_lib.trajectory import ORCHESTRATOR, Setting, StopReason, Trajectory
 
 T = TypeVar("T")
@@ -223,7 +223,7 @@ class _Episode:
         tool = self.tools.get(call.tool)
         if tool is None:
             raise ModelMistake(_unknown_tool(call.tool, list(self.tools)))
-        checked = arguments.check(tool.spec, call)
+        checked = check(tool.spec, call)
         key = call.tool + json.dumps(checked, sort_keys=True, ensure_ascii=False)
         self.seen_calls[key] += 1
         if self.seen_calls[key] > SAME_CALL_LIMIT:

@@ -24,6 +24,7 @@ from orchestra_lib.record import record
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolkit.local_search import LocalSearch
+from orchestra_lib.toolkit.model_tool import coder, generalist
 
 CODER, GENERALIST = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
 """The embedded models by the name of their weights, which is also the name that prices them."""
@@ -62,8 +63,8 @@ class Roster:
         self._tools: dict[str, tuple[Tool, Callable[[], str | None]]] = {
             "code_interpreter": (self._interpreter, self._interpreter.availability),
             "local_search": (self._search, lambda: None),
-            "coder": (_coder(self._models[CODER]), partial(self._missing, CODER)),
-            "generalist": (_generalist(self._models[GENERALIST]), partial(self._missing, GENERALIST)),
+            "coder": (coder(self._models[CODER]), partial(self._missing, CODER)),
+            "generalist": (generalist(self._models[GENERALIST]), partial(self._missing, GENERALIST)),
         }
 
     def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:

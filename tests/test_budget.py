@@ -42,7 +42,7 @@ def test_sixty_four_calls_at_once_never_overspend():
         return ToolResult(text=word, attempts=(Attempt(priced_as="expert", usage=usage, wall_s=0.01),))
 
     expert = Echo("expert", work, max_input_tokens=1000, max_output_tokens=1000)
-    script = [[("expert", {"word": f"{turn}-{call}"}) for call in range(64)] for turn in range(5)]
+    script = [[("expert", {"word": f"{turn}-{call}"}) for call in range(64)] for turn in range(12)]
     limits = Limits(cost_usd=0.2, parallel_calls=64)
     trajectory = run(Scripted(script), [expert], limits=limits, prices=PRICES)
     assert trajectory.stop is StopReason.COST_LIMIT

@@ -89,8 +89,12 @@ def index(
         print_json(to_data(report))
         return
     print(f"{report.passages:,} passages from {report.files:,} files")
-    for skipped in report.skipped:
-        note(skipped)
+    for reason, count in report.skipped.items():
+        note(f"left out {count:,} files: {reason}")
+    for row in report.bad_rows:
+        note(row)
+    for path in report.gone:
+        note(f"no longer there: {path}")
 
 
 @record
@@ -145,4 +149,4 @@ def _try(what: str, look: Callable[[], str]) -> Check:
         return Check(what=what, ok=False, found=str(error))
 
 
-COMMANDS = {"index": index, "models": models, "doctor": doctor}
+COMMANDS: dict[str, Callable[..., None]] = {"index": index, "models": models, "doctor": doctor}

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -107,4 +108,4 @@ def rebuild(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fal
         raise typer.Exit(1)
 
 
-COMMANDS = {"list": list_runs, "show": show, "query": query, "rebuild": rebuild}
+COMMANDS: dict[str, Callable[..., None]] = {"list": list_runs, "show": show, "query": query, "rebuild": rebuild}

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Annotated
 
@@ -68,7 +69,7 @@ def app(
     serve(Workbench(home()), host, port, open_browser=browser)
 
 
-COMMANDS = {"app": app, "run": run}
+COMMANDS: dict[str, Callable[..., None]] = {"app": app, "run": run}
 
 
 def _tool_names(text: str | None) -> tuple[str, ...] | None:
