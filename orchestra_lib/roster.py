@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from orchestra_lib.chat import CallStyle
@@ -58,7 +58,6 @@ class Roster:
         }
         self._interpreter = CodeInterpreter()
         self._search = LocalSearch(home)
-        self._estimator = Estimator(load_examples(), _embedder())
         self._cancel_fetch = threading.Event()
         self._tools: dict[str, tuple[Tool, Callable[[], str | None]]] = {
             "code_interpreter": (self._interpreter, self._interpreter.availability),
@@ -66,6 +65,10 @@ class Roster:
             "coder": (coder(self._models[CODER]), partial(self._missing, CODER)),
             "generalist": (generalist(self._models[GENERALIST]), partial(self._missing, GENERALIST)),
         }
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        return Estimator(load_examples(), _embedder())
 
     def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:
         """Every tool, and why it is off now."""

@@ -1,17 +1,24 @@
 """A call's arguments against its tool's JSON schema (Draft 2020-12), before anything runs."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-import jsonschema
-from jsonschema import Draft202012Validator
-
 from orchestra_lib.codec import dumps
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.tool import ToolCall, ToolSpec
+
+# jsonschema imports every format checker that is installed; the one that comes with Jupyter parses a
+# grammar for over a second at import. No format is checked here, so it is hidden for the moment.
+_hidden = sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None makes an import fail
+import jsonschema  # noqa: E402
+from jsonschema import Draft202012Validator  # noqa: E402
+
+if _hidden is None:
+    del sys.modules["rfc3987_syntax"]
 
 MAX_MESSAGE = 600
 _MAX_VALUE = 80
