@@ -1,5 +1,6 @@
 """The query store: nothing lost, nothing doubled, found again by any process, whatever state the file is in."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -231,7 +232,32 @@ def test_opening_closes_what_a_dead_process_left(tmp_path):
     with Journal(tmp_path).open("dead") as writer:
         writer.append(next(events("dead")))
     with Store(tmp_path) as store:
-        assert [(seen.status, "ended before" in seen.fault) for seen in store.list()] == [("fault", True)]
+        assert [(seen.status, "cut off" in seen.fault) for seen in store.list()] == [("fault", True)]
+
+
+def test_a_process_that_dies_while_the_store_is_open_is_noticed(store, tmp_path):
+    code = (
+        "from tests.episodes import events\nimport os\nstore.journal.open('x').append(next(events('x')))\nos._exit(0)"
+    )
+    with Journal(tmp_path).open("dead") as writer:
+        writer.append(next(events("dead")))
+        assert [seen.status for seen in store.list()] == ["running"]
+    elsewhere(tmp_path, code)
+    assert [(seen.id, seen.status) for seen in store.list()] == [("x", "fault"), ("dead", "fault")]
+
+
+def test_a_journal_added_in_the_instant_of_a_scan_is_found(store, tmp_path):
+    for number in range(30):
+        journal(tmp_path, f"run-{number}")
+        assert store.count() == number + 1
+
+
+def test_an_old_folder_is_not_scanned_again_and_a_new_journal_is_still_found(store, tmp_path):
+    journal(tmp_path, "a", "b")
+    os.utime(tmp_path / "journals", (1, 1))
+    assert store.count() == store.count() == 2
+    journal(tmp_path, "c")
+    assert store.count() == 3
 
 
 def test_rebuild_gives_the_same_rows_and_names_what_it_cannot_read(store, tmp_path):

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -162,12 +162,19 @@ class Journal:
         with _taken(self._path(run_id)) as descriptor:
             return descriptor is None
 
-    def recover(self) -> tuple[str, ...]:
-        """Close every run that its process left unfinished, so that it reads as `fault` and not as running.
+    def changed_ns(self) -> int | None:
+        """When a journal was last added, by the folder's own time in ns; None when there is no folder."""
+        try:
+            return self.folder.stat().st_mtime_ns
+        except OSError:
+            return None
+
+    def recover(self, run_ids: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Close the runs (None: all) that nobody writes any more, so that they read as `fault` and not as running.
 
         Returns the ids of the runs closed. A journal that cannot be read or written is left as it is.
         """
-        return tuple(run_id for run_id in self.stamps() if self._close_interrupted(run_id))
+        return tuple(filter(self._close_interrupted, self.stamps() if run_ids is None else run_ids))
 
     def _close_interrupted(self, run_id: str) -> bool:
         path = self._path(run_id)
@@ -176,6 +183,8 @@ class Journal:
                 return False
             with _taken(path) as descriptor:
                 return descriptor is not None and self._append_interrupted(run_id, descriptor)
+        except FileNotFoundError:
+            return False
         except (OrchestraError, OSError) as error:
             _log.warning("run %s stays unfinished: %s", run_id, error)
             return False
@@ -185,7 +194,7 @@ class Journal:
         if not reading.events or isinstance(reading.events[-1], RunFinished):
             return False
         last = reading.events[-1]
-        message = "the process that ran this ended before the run did; what it had done until then is kept"
+        message = "cut off: its process ended, or gave the run up, before it was done; what happened is kept"
         fault = Fault(where="run", kind="interrupted", message=message)
         event = RunFinished(seq=last.seq + 1, t_s=last.t_s, stop=StopReason.FAULT, fault=fault)
         os.ftruncate(descriptor, reading.size_bytes)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _FIRST = """
-CREATE TABLE journals (run_id VARCHAR, size BIGINT, mtime_ns BIGINT, fault VARCHAR);
+CREATE TABLE journals (run_id VARCHAR, size BIGINT, mtime_ns BIGINT, unfinished BOOLEAN, fault VARCHAR);
 
 CREATE TABLE trajectories (
     id VARCHAR, started_at TIMESTAMPTZ, task VARCHAR, task_id VARCHAR, orchestrator VARCHAR, protocol VARCHAR,

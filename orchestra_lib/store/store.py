@@ -28,6 +28,7 @@ from orchestra_lib.store.journal import Journal, Stamp
 from orchestra_lib.store.migrations import drop, migrate
 from orchestra_lib.store.rows import Rows, rows
 from orchestra_lib.store.summary import COLUMNS, Filter, Summary, summary, where
+from orchestra_lib.store.watch import Watch
 from orchestra_lib.trajectory import Trajectory
 
 MAX_PAGE = 1000
@@ -60,14 +61,15 @@ class _Entry:
     run_id: str
     stamp: Stamp | None
     rows: Rows | None = None
+    unfinished: bool = False
     fault: str | None = None
 
 
 class Store:
     """Trajectories of one home folder. Safe to use from several threads and several processes.
 
-    Opening closes runs that a dead process left, migrates the tables and syncs. Raises
-    `NewerSchema` for tables of a newer workbench, `StoreFault` when the folder cannot be used.
+    Opening migrates the tables and syncs; each sync closes, as interrupted, what a dead process left.
+    Raises `NewerSchema` for tables of a newer workbench, `StoreFault` when the folder cannot be used.
     """
 
     def __init__(self, home: Path) -> None:
@@ -76,7 +78,6 @@ class Store:
         self._lock = _write_lock(home.resolve())
         with self._lock:
             self._adopt(open_database(home))
-            self.journal.recover()
             self._refresh()
 
     @classmethod
@@ -97,7 +98,7 @@ class Store:
     def add(self, trajectory: Trajectory) -> None:
         """Store a trajectory, in place of an earlier one with its id. Raises `StoreFault`."""
         with self._lock:
-            self._write([_Entry(run_id=trajectory.id, stamp=self._stamp(trajectory.id), rows=rows(trajectory))])
+            self._write([_entry(trajectory.id, self._stamp(trajectory.id), trajectory)])
 
     def list(
         self, wanted: Filter = _EVERYTHING, *, limit: int = 50, before: tuple[datetime, str] | None = None
@@ -141,10 +142,9 @@ class Store:
     def sync(self) -> int:
         """Take in every journal that is new or has changed; returns how many. Raises `StoreFault`."""
         with self._lock:
-            stamps = self.journal.stamps()
-            changed = sorted(run_id for run_id, stamp in stamps.items() if self._known.get(run_id) != stamp)
+            changed = [*self._watch.changed().items()]
             for start in range(0, len(changed), _BATCH):
-                self._take_in([self._entry(run_id, stamps[run_id]) for run_id in changed[start : start + _BATCH]])
+                self._take_in([self._read_journal(*journal) for journal in changed[start : start + _BATCH]])
             return len(changed)
 
     def rebuild(self) -> Rebuilt:
@@ -156,7 +156,7 @@ class Store:
                     migrate(cursor, where=str(self._database.path))
             except duckdb.Error as error:
                 self._reopen(error)
-            self._known.clear()
+            self._adopt(self._database)
             self.sync()
             return Rebuilt(runs=self.count(), unreadable=self.unreadable())
 
@@ -177,8 +177,10 @@ class Store:
 
     def _adopt(self, database: Database) -> None:
         self._database = database
-        known = self._fetch("SELECT run_id, size, mtime_ns FROM journals", {})
-        self._known = {row["run_id"]: Stamp(size=row["size"], mtime_ns=row["mtime_ns"]) for row in known}
+        known = self._fetch("SELECT run_id, size, mtime_ns, unfinished FROM journals", {})
+        stamps = {row["run_id"]: Stamp(size=row["size"], mtime_ns=row["mtime_ns"]) for row in known}
+        unfinished = [row["run_id"] for row in known if row["unfinished"]]
+        self._watch = Watch(self.journal, stamps, unfinished)
 
     def _stamp(self, run_id: str) -> Stamp | None:
         try:
@@ -186,12 +188,11 @@ class Store:
         except BadInput:  # an imported trajectory may have an id that no journal can have
             return None
 
-    def _entry(self, run_id: str, stamp: Stamp) -> _Entry:
+    def _read_journal(self, run_id: str, stamp: Stamp) -> _Entry:
         try:
-            trajectory = self.journal.trajectory(run_id)
+            return _entry(run_id, stamp, self.journal.trajectory(run_id))
         except OrchestraError as error:
             return _Entry(run_id=run_id, stamp=stamp, fault=str(error))
-        return _Entry(run_id=run_id, stamp=stamp, rows=rows(trajectory) if trajectory else None)
 
     def _take_in(self, entries: Sequence[_Entry]) -> None:
         """Write all of them, or where that fails each by itself, so that a bad one costs only itself."""
@@ -209,7 +210,9 @@ class Store:
         except duckdb.Error as error:
             self._reopen(error)
             self._commit(entries)
-        self._known |= {entry.run_id: entry.stamp for entry in entries if entry.stamp is not None}
+        for entry in entries:
+            if entry.stamp is not None:
+                self._watch.taken_in(entry.run_id, entry.stamp, unfinished=entry.unfinished)
 
     def _commit(self, entries: Sequence[_Entry]) -> None:
         with self._cursor() as cursor:
@@ -234,9 +237,9 @@ class Store:
 
     def _refresh_one(self, run_id: str) -> None:
         stamp = self._stamp(run_id)
-        if stamp is not None and self._known.get(run_id) != stamp:
+        if stamp is not None and not self._watch.is_current(run_id, stamp):
             with self._lock:
-                self._take_in([self._entry(run_id, stamp)])
+                self._take_in([self._read_journal(run_id, stamp)])
 
     def _read(self, sql: str, parameters: dict[str, Any]) -> Sequence[dict[str, Any]]:
         try:
@@ -275,12 +278,20 @@ class Store:
             cursor.close()
 
 
+def _entry(run_id: str, stamp: Stamp | None, trajectory: Trajectory | None) -> _Entry:
+    if trajectory is None:  # begun, and nothing in it yet
+        return _Entry(run_id=run_id, stamp=stamp, unfinished=True)
+    return _Entry(run_id=run_id, stamp=stamp, rows=rows(trajectory), unfinished=trajectory.stop is None)
+
+
 def _replace(cursor: duckdb.DuckDBPyConnection, entries: Sequence[_Entry]) -> None:
     replaced = [entry.run_id for entry in entries if entry.rows is not None]
     for table, key in _KEYS.items():
         cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": replaced})  # noqa: S608
         _append(cursor, table, [row for entry in entries if entry.rows for row in getattr(entry.rows, table)])
-    stamped = [(e.run_id, e.stamp.size, e.stamp.mtime_ns, e.fault) for e in entries if e.stamp is not None]
+    stamped = [
+        (e.run_id, e.stamp.size, e.stamp.mtime_ns, e.unfinished, e.fault) for e in entries if e.stamp is not None
+    ]
     cursor.execute("DELETE FROM journals WHERE run_id IN (SELECT unnest($ids))", {"ids": [row[0] for row in stamped]})
     _append(cursor, "journals", stamped)
 
