@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -34,6 +35,8 @@ _SPEC = ToolSpec(
     timeout_s=30.0,
     typical_latency_s=0.1,
 )
+_THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="code_interpreter")
+"""Threads that wait for cells: their own, so that long cells do not keep others from a thread."""
 
 
 class _Session:
@@ -42,6 +45,7 @@ class _Session:
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
         self.guest: GuestProcess | None = None
+        self.over = False
 
 
 class CodeInterpreter:
@@ -74,6 +78,8 @@ class CodeInterpreter:
             raise SandboxFault(reason)
         session = self._sessions.setdefault(run_id, _Session())
         async with session.turn:
+            if session.over:
+                raise SandboxFault("the run has ended, and its interpreter with it")
             started = time.monotonic()
             cell = await self._run(session, arguments["code"])
             wall_s = time.monotonic() - started
@@ -84,6 +90,7 @@ class CodeInterpreter:
         session = self._sessions.pop(run_id, None)
         if session is None:
             return
+        session.over = True
         if session.guest is not None:
             session.guest.kill()
         async with session.turn:
@@ -95,7 +102,7 @@ class CodeInterpreter:
             assert self._program is not None
             # Started here and not in a worker thread: the guest dies with the thread that started it.
             session.guest = GuestProcess(self._program, self._limits)
-        working = asyncio.ensure_future(asyncio.to_thread(session.guest.run, code))
+        working = asyncio.get_running_loop().run_in_executor(_THREADS, session.guest.run, code)
         try:
             cell = await asyncio.shield(working)
         except asyncio.CancelledError:

@@ -7,6 +7,7 @@ process and may tamper with all of it: the host takes every byte from here as un
 """
 
 import ast
+import ctypes
 import io
 import json
 import linecache
@@ -21,20 +22,40 @@ from typing import Any
 
 MAX_ERROR = 4_000
 MAX_FRAMES = 6
-SITE = "/site"
+SITE, WORK = "/site", "/work"
+MS_REMOUNT_NOSUID_NODEV = 32 | 2 | 4
+CAPABILITY_VERSION_3 = 0x20080522
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 
 
 def restrict(limits: dict[str, int]) -> None:
     """Set every limit for good: hard limits cannot be raised again."""
-    if os.getuid() == 0:
-        os.setgroups([])
-        os.setresgid(limits["ID"], limits["ID"], limits["ID"])
-        os.setresuid(limits["ID"], limits["ID"], limits["ID"])
     sys.path.append(SITE)
+    limit_files(limits)
+    drop_power(limits["ID"])
     for name in ("AS", "FSIZE", "NPROC", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limits[name], limits[name]))
     resource.setrlimit(resource.RLIMIT_CPU, (limits["CPU"], limits["CPU_RUN"]))
     sys.set_int_max_str_digits(100_000)
+
+
+def limit_files(limits: dict[str, int]) -> None:
+    """Bound the number of files in the work folder: an empty file takes no disk, but memory of the kernel."""
+    options = f"size={limits['DISK']},nr_inodes={limits['INODES']}".encode()
+    if ctypes.CDLL(None, use_errno=True).mount(b"tmpfs", WORK.encode(), b"tmpfs", MS_REMOUNT_NOSUID_NODEV, options):
+        raise OSError(ctypes.get_errno(), "the work folder could not be limited")
+
+
+def drop_power(identity: int) -> None:
+    """Become nobody where the guest started as root, and give up every capability."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(identity, identity, identity)
+        os.setresuid(identity, identity, identity)
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, nothing = struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24)
+    if libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) or libc.capset(header, nothing):
+        raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
 
 
 def allow_cpu(seconds: int) -> None:
@@ -54,14 +75,22 @@ def open_streams(output: int) -> None:
 
 
 def execute(code: str, name: str, namespace: dict[str, Any]) -> None:
-    """Run the cell; the value of a last bare expression is printed when it is not None."""
+    """Run the cell; the value of a last bare expression is printed, as print does it, when it is not None."""
     tree = ast.parse(code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), namespace)  # noqa: S102  # this is what the sandbox is for
     if isinstance(last, ast.Expr):
         value = eval(compile(ast.Expression(last.value), name, "eval"), namespace)  # noqa: S307
         if value is not None:
-            print(repr(value))
+            print(value)
+
+
+def describe(error: BaseException, limits: dict[str, int]) -> str:
+    """`explain`, also for an error whose own text cannot be had."""
+    try:
+        return explain(error, limits)
+    except BaseException:
+        return f"{type(error).__name__}: its message could not be made"
 
 
 def explain(error: BaseException, limits: dict[str, int]) -> str:
@@ -95,7 +124,7 @@ def _hint(error: BaseException, limits: dict[str, int]) -> str:
     if isinstance(error, EOFError):
         return "There is nobody to answer input(); write the values into the code."
     if isinstance(error, OSError) and error.errno in (27, 28, 122):
-        return f"Limit: the sandbox has {limits['FSIZE'] // mb} MB of disk."
+        return f"Limit: the sandbox has {limits['FSIZE'] // mb} MB of disk and {limits['INODES']} files."
     if isinstance(error, OSError) and error.errno == 24:
         return f"Limit: the sandbox allows {limits['NOFILE']} open files."
     if isinstance(error, (PermissionError, BlockingIOError)):
@@ -134,12 +163,12 @@ def run_cell(
     except SystemExit as exit_:
         error = f"The code called exit({exit_.code!r})." if exit_.code not in (None, 0) else None
     except BaseException as raised:
-        error = explain(raised, limits)
+        error = describe(raised, limits)
     try:
         images, open_figures = take_figures(limits["FIGURES"], limits["FIGURE_BYTES"])
     except BaseException as raised:
         images, open_figures = [], 0
-        error = error or f"A figure could not be drawn.\n{explain(raised, limits)}"
+        error = error or f"A figure could not be drawn.\n{describe(raised, limits)}"
     return error, images, open_figures
 
 
@@ -147,8 +176,12 @@ def serve(command_fd: int, reply_fd: int, limits: dict[str, int]) -> None:
     """Answer commands until the host closes the pipe."""
     commands = os.fdopen(command_fd, "rb", closefd=False)
     output = os.dup(1)
+    for fd in range(3, limits["NOFILE"]):
+        if fd not in (command_fd, reply_fd, output):
+            _close(fd)
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
+    main.__dict__.update(exit=sys.exit, quit=sys.exit)  # the site module, which adds them, is left out
     # Agg cannot show a window; show() says so with a warning, and the figure is collected all the same.
     warnings.filterwarnings("ignore", message=".*non-interactive.*")
     while len(head := commands.read(4)) == 4:
@@ -171,6 +204,13 @@ def serve(command_fd: int, reply_fd: int, limits: dict[str, int]) -> None:
         data = json.dumps(reply).encode()
         _write(reply_fd, struct.pack(">I", len(data)) + data + b"".join(images))
         allow_cpu(1)  # a thread left behind may not compute on
+
+
+def _close(fd: int) -> None:
+    try:
+        os.close(fd)
+    except OSError:
+        return  # was not open
 
 
 def _write(fd: int, data: bytes) -> None:

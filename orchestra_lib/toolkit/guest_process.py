@@ -91,7 +91,7 @@ class GuestProcess:
         return Cell(output=exchange.output.text(), error=f"{cause} {_LOST}", lost=True)
 
     def kill(self) -> None:
-        """End the guest and all that it started; returns when the kernel has reaped them."""
+        """End the guest: bubblewrap dies, and its process namespace with it."""
         self._process.kill()
         self._process.wait()
 
@@ -227,7 +227,8 @@ def _sizes(value: object, limits: sandbox.SandboxLimits) -> list[int]:
 
 def _cell(exchange: _Exchange, reply: dict[str, Any], limits: sandbox.SandboxLimits) -> Cell:
     error, opened = reply.get("error"), reply.get("figures_open")
-    text = error[:_MAX_HEADER] if isinstance(error, str) else ""
+    # JSON can spell half a character, which no UTF-8 file or request can hold.
+    text = error[:_MAX_HEADER].encode("utf-8", "replace").decode() if isinstance(error, str) else ""
     figures = tuple(data for data in exchange.figures if data.startswith(_PNG))
     count = opened if type(opened) is int and 0 <= opened < 1_000_000 else len(figures)
     return Cell(

@@ -49,6 +49,8 @@ checks = {
     "a thread limit": _refused(_threads),
     "a disk limit": _refused(_disk),
     "no new namespaces": ctypes.CDLL(None).unshare(0x10000000) == -1,
+    "a file limit": os.statvfs(".").f_files <= 100_000,
+    "no mounts": ctypes.CDLL(None).mount(b"tmpfs", b"/work", b"tmpfs", 0, None) == -1,
     "no root": 0 not in os.getresuid() and _refused(lambda: os.setuid(0)),
     "no writing elsewhere": _refused(Path("/x").touch) and _refused(Path("/site/x").touch),
     "no host files": not os.path.exists("/etc/passwd")

@@ -36,7 +36,8 @@ _PYTHON, _SITE, _GUEST, WORK = "/python", "/site", "/guest.py", "/work"
 class SandboxLimits:
     """Limits of one sandbox. `wall_s` and `cpu_s` hold for a cell, `run_cpu_s` for all cells of a run.
 
-    `memory_bytes` is the address space of the one process; `disk_bytes` the work folder, in memory too.
+    `memory_bytes` is the address space of the one process; `disk_bytes` and `files` bound the work folder,
+    which lies in memory too.
     Output keeps `output_head` and `output_tail` bytes of a cell.
     """
 
@@ -46,6 +47,7 @@ class SandboxLimits:
     memory_bytes: int = 2_048 * _MB
     disk_bytes: int = 64 * _MB
     threads: int = 64
+    files: int = 4_096
     open_files: int = 256
     output_head: int = 30_000
     output_tail: int = 20_000
@@ -61,6 +63,8 @@ class SandboxLimits:
             "FSIZE": self.disk_bytes,
             "NPROC": self.threads,
             "NOFILE": self.open_files,
+            "DISK": self.disk_bytes,
+            "INODES": self.files,
             "CORE": 0,
             "MEMLOCK": 64 * 1024,
             "MSGQUEUE": 0,
@@ -97,18 +101,19 @@ def start(program: Path, limits: SandboxLimits) -> tuple["subprocess.Popen[bytes
 
     The process dies with the thread that called this. Raises `SandboxFault` when it cannot start.
     """
+    call_filter, mounts = seccomp.program(), _mounts(limits)
     command_read, command_write = os.pipe()
     reply_read, reply_write = os.pipe()
     output_read, output_write = os.pipe()
     pipes = Pipes(command=command_write, reply=reply_read, output=output_read)
     info_read, info_write = os.pipe()
     block_read, block_write = os.pipe()
-    filter_read = _readable(seccomp.program())
+    filter_read = _readable(call_filter)
     theirs = [command_read, reply_write, output_write, filter_read, info_write, block_read]
     root = os.geteuid() == 0
     identity = _as_nobody(info_write, block_read) if root else ["--uid", str(_GUEST_ID), "--gid", str(_GUEST_ID)]
     guest = [f"{_PYTHON}/bin/python", "-I", "-S", "-B", "-X", "utf8", _GUEST, str(command_read), str(reply_write)]
-    options = [*_namespaces(), *identity, *_mounts(limits), "--seccomp", str(filter_read), "--"]
+    options = [*_namespaces(), *identity, *mounts, "--seccomp", str(filter_read), "--"]
     try:
         process = subprocess.Popen(
             [str(program), *options, *guest, json.dumps(limits.for_guest())],
@@ -169,6 +174,8 @@ def _namespaces() -> list[str]:
     }
     settings = [part for name, value in environment.items() for part in ("--setenv", name, value)]
     flags = ["--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
+    # The guest limits its number of files, which bubblewrap cannot, and drops the capability.
+    flags += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN"]
     return [*flags, "--hostname", "sandbox", *settings]
 
 
