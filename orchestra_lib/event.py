@@ -122,8 +122,7 @@ def apply(trajectory: Trajectory | None, event: Event) -> Trajectory:
             calls = tuple(Call(call=call) for call in event.generation.calls)
             return _last(trajectory, generation=event.generation, generated_s=event.t_s, calls=calls)
         case CallFinished():
-            calls = tuple(_answered(call, event) for call in trajectory.turns[-1].calls)
-            return _with_fault(_last(trajectory, calls=calls), event.fault)
+            return _with_fault(_last(trajectory, calls=_answered(trajectory.turns[-1].calls, event)), event.fault)
         case TurnFinished():
             return _last(trajectory, finished_s=event.t_s)
         case RunFinished():
@@ -138,10 +137,13 @@ def _last(trajectory: Trajectory, **changes: object) -> Trajectory:
     return replace(trajectory, turns=(*trajectory.turns[:-1], turn))
 
 
-def _answered(call: Call, event: CallFinished) -> Call:
-    if call.call.id != event.observation.call_id:
-        return call
-    return replace(call, observation=event.observation, attempts=event.attempts)
+def _answered(calls: tuple[Call, ...], event: CallFinished) -> tuple[Call, ...]:
+    """The calls with this one answered: the first that waits under its id, so that nothing is billed twice."""
+    for place, call in enumerate(calls):
+        if call.call.id == event.observation.call_id and call.observation is None:
+            done = replace(call, observation=event.observation, attempts=event.attempts)
+            return (*calls[:place], done, *calls[place + 1 :])
+    return calls
 
 
 def _with_fault(trajectory: Trajectory, fault: Fault | None) -> Trajectory:

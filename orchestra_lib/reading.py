@@ -120,7 +120,7 @@ def _box(text: str, at: int) -> tuple[list[ReadCall], int]:
             break
         try:
             value, end = _DECODER.raw_decode(text, here)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # also numbers of over 4,300 digits and nesting without end
             end = text.find("</tool_call", here)
             end = len(text) if end < 0 else end
             calls.append(ReadCall(name=_named(text[here:end]), arguments=None, text=text[here:end].strip()))
@@ -153,14 +153,14 @@ def _call(value: Any, text: str, recovered: str | None) -> ReadCall:
 def _object(text: str) -> Any:
     try:
         return json.loads(text, strict=False)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also numbers of over 4,300 digits and nesting without end
         return None
 
 
 def _is_strict(text: str) -> bool:
     try:
         json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also numbers of over 4,300 digits and nesting without end
         return False
     return True
 

@@ -1,12 +1,14 @@
 """Tools as the orchestrator sees them, the calls it makes, and what comes back."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from orchestra_lib.record import record
+
+_MAX_DEPTH = 100
 
 
 class ToolKind(StrEnum):
@@ -51,8 +53,9 @@ class ToolSpec:
 class ToolCall:
     """A call as the model proposed it.
 
-    `arguments` is None when `arguments_text` is not a JSON object; the text is always kept.
-    `recovered` says how the call was read when the strict way failed.
+    `arguments` is None when `arguments_text` is not a JSON object, or one nested more than 100 deep,
+    which no record can hold; the text is always kept. `recovered` says how the call was read when the
+    strict way failed.
     """
 
     id: str
@@ -61,11 +64,30 @@ class ToolCall:
     arguments_text: str
     recovered: str | None = None
 
+    def __post_init__(self) -> None:
+        if _is_too_deep(self.arguments):
+            object.__setattr__(self, "arguments", None)
+
     @classmethod
     def of(cls, call_id: str, tool: str, arguments: Mapping[str, Any]) -> "ToolCall":
         """A call whose arguments are known to be an object."""
         text = json.dumps(arguments, ensure_ascii=False)
         return cls(id=call_id, tool=tool, arguments=arguments, arguments_text=text)
+
+
+def _is_too_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [part for value in level for part in _parts(value)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 class CallStatus(StrEnum):

@@ -1,7 +1,7 @@
 """The record of one episode: turns, why it ended, and the ledger behind its bill."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from orchestra_lib.errors import Fault
@@ -37,7 +37,8 @@ class Setting:
     """All that a run was started with; enough to start it again.
 
     `sentence` is the preference in the words that the model read. `prices` holds the rows this
-    run could need. `started_at` is aware UTC; every other time counts seconds from it.
+    run could need. `started_at` is aware UTC, anything else is a ValueError; every other time counts
+    seconds from it.
     """
 
     run_id: str
@@ -51,6 +52,10 @@ class Setting:
     prices: PriceTable
     limits: Limits
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.started_at.utcoffset() != timedelta(0):
+            raise ValueError(f"started_at = {self.started_at.isoformat()} is not UTC")
 
 
 @record

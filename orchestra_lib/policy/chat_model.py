@@ -68,7 +68,7 @@ class ChatPolicy:
 def _constrained(text: str) -> tuple[list[ReadCall], str | None]:
     try:
         action = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also numbers of over 4,300 digits and nesting without end
         return [], None
     if not isinstance(action, dict):
         return [], None
@@ -80,7 +80,7 @@ def _constrained(text: str) -> tuple[list[ReadCall], str | None]:
 def _native(name: str, arguments_text: str) -> ReadCall:
     try:
         arguments = json.loads(arguments_text) if arguments_text.strip() else {}
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also numbers of over 4,300 digits and nesting without end
         arguments = None
     return ReadCall(
         name=name.strip(),
