@@ -105,6 +105,8 @@ class EmbeddedServer:
             return self._entry
 
     def _borrow(self) -> Entry | None:
+        if self._process is not None:
+            _end(self._process)
         self._process = None
         entry = self._registry.read()
         return entry if entry is not None and entry.gguf == self._order.gguf and entry.answers() else None

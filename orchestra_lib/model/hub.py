@@ -11,7 +11,6 @@ from orchestra_lib.model.draft import Draft, SourceFault, Tick, Weights
 DECIDE_S = 3.0
 """How long the hub may take to show that it has the file."""
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
-_CHUNK = 1 << 20
 _IDLE_RETRIES = 3
 
 
@@ -54,7 +53,7 @@ def _continue(draft: Draft, tick: Tick) -> None:
             raise SourceFault(f"the model hub answered HTTP {answer.status_code}")
         elif not answer.headers.get("content-range", "").startswith(f"bytes {start}-"):
             raise SourceFault("the model hub sent another range than asked for")
-        for chunk in answer.iter_bytes(_CHUNK):
+        for chunk in answer.iter_bytes():  # as they come: a larger buffer would be lost when the transfer breaks
             draft.append(chunk)
             tick(draft.size)
         if draft.size < draft.weights.bytes:

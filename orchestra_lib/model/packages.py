@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -59,9 +58,8 @@ def _download(piece: Piece, wheels: Path, start: int, tick: Tick) -> Path:
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         process = _pip(wanted, wheels, log)
         try:
-            while process.poll() is None:
+            while _runs(process):
                 tick(start + min(_arrived(wheels), piece.bytes))
-                time.sleep(_POLL_S)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -84,6 +82,15 @@ def _pip(wanted: Path, wheels: Path, log: IO[str]) -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, "TMPDIR": str(wheels)},
     )
+
+
+def _runs(process: subprocess.Popen[str]) -> bool:
+    """Wait a moment for the end of a process; True when it goes on."""
+    try:
+        process.wait(_POLL_S)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
 
 
 def _arrived(wheels: Path) -> int:
