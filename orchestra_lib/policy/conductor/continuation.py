@@ -1,0 +1,160 @@
+"""What follows from the latest results: an answer, a calculation, a search, a test, a fresh program, or nothing."""
+
+import re
+from collections.abc import Sequence
+
+from orchestra_lib.policy.conductor import verifier
+from orchestra_lib.policy.conductor.documents import Document, merge
+from orchestra_lib.policy.conductor.findings import Answer, Calculation, Queries
+from orchestra_lib.policy.conductor.moves import Move
+from orchestra_lib.policy.conductor.passages import best_sentence, relevant
+from orchestra_lib.policy.conductor.progress import argument_of, code_of, is_test, succeeded, text_of
+from orchestra_lib.policy.conductor.selection import search
+from orchestra_lib.policy.conductor.turn import CODE, COMPUTED, TEXT, Turn
+from orchestra_lib.trajectory import Call
+
+SEARCH_ROUNDS = 4
+PROGRAM_TRIES = 2
+PASSAGES_READ = 3
+_BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\$?([^{}]{1,40})\}")
+
+
+async def follow(turn: Turn) -> Move | None:
+    """The move that follows from the latest results; None at the start and when they did not help."""
+    last = turn.progress.last
+    if not last:
+        return None
+    if is_test(last[0]):
+        return _after_test(turn, last[0])
+    spec = turn.progress.spec(last[0].call.tool)
+    match argument_of(spec) if spec else None:
+        case "code":
+            return await _after_program(turn, last)
+        case "query":
+            return await _after_search(turn, last)
+    return _after_reply(turn, last[0])
+
+
+async def _after_program(turn: Turn, last: Sequence[Call]) -> Move | None:
+    good = [text_of(call).strip() for call in last if succeeded(call) and not verifier.usable(text_of(call))]
+    odd = next((why for output in good if (why := verifier.odd_count(turn.task, output))), None)
+    if good and odd is None:
+        return _computed(turn, good, of=len(last))
+    fresh = await _fresh_program(turn, last, odd or turn.failure(last[0]))
+    if fresh is None and good:  # no other program is to be had: the doubt stays ours
+        return _computed(turn, good, of=len(last))
+    return fresh
+
+
+async def _fresh_program(turn: Turn, last: Sequence[Call], why: str) -> Move | None:
+    """Another program in a fresh prompt, once."""
+    earlier = turn.progress.programs()
+    if turn.calculation() is not None or turn.writer is None or len(earlier) >= PROGRAM_TRIES:
+        return None
+    failures = [(code_of(call), why) for call in last]
+    written = await turn.write(turn.writer.program(turn.task, failures, seed=len(earlier)))
+    code = str(written.value["code"]) if written.value else ""
+    if not code or code in {code_of(call) for call in earlier}:
+        return None
+    return Move(
+        why=f"The program is no good ({why}); a fresh one.", tool=last[0].call.tool, arguments=({"code": code},)
+    )
+
+
+def _computed(turn: Turn, outputs: Sequence[str], *, of: int) -> Move:
+    answer = max(outputs, key=outputs.count)
+    if (found := turn.calculation()) is not None:
+        why = f"Python computed it from what was found: {found.source}."
+        return Move(why=why, answer=_with_source(answer, found.source))
+    agree = f" {outputs.count(answer)} of {of} programs agree." if of > 1 else ""
+    return Move(why=f"Python printed the result.{agree}", answer=answer)
+
+
+def _with_source(answer: str, source: str) -> str:
+    return f"{answer}\nFrom the local library: {source}."
+
+
+async def _after_search(turn: Turn, last: Sequence[Call]) -> Move | None:
+    match turn.finding():
+        case Answer(text=text, source=source):
+            return Move(why=f"The library says it: {source}.", answer=_with_source(text, source))
+        case Calculation(code=code, source=source):
+            return _compute(turn, code, source)
+        case Queries(texts=texts, why=why) if len(turn.progress.rounds) < SEARCH_ROUNDS:
+            queries = tuple(search(query, 2) for query in texts)
+            return Move(why=f"Search on: {why}.", tool=last[0].call.tool, arguments=queries)
+    return await _read(turn)
+
+
+def _compute(turn: Turn, code: str, source: str) -> Move:
+    if (interpreter := turn.interpreter()) is None:
+        answer = f"I found the values but may not compute with them: {source}."
+        return Move(why="All values are found, but nothing that computes may be used.", answer=answer)
+    why = f"All values are found ({source}); Python does the rest."
+    return Move(why=why, tool=interpreter.name, arguments=({"code": code},))
+
+
+async def _read(turn: Turn) -> Move | None:
+    """What running text says, by the model when there is one; only what stands in it is believed."""
+    found = merge(done.documents for done in turn.progress.searches())
+    about = [document for document in found if relevant(turn.task, document)][:PASSAGES_READ]
+    if not about:
+        return None
+    passages = "\n\n".join(f"{document.title}\n{document.text}" for document in about)
+    written = await turn.write(turn.writer.reading(turn.task, passages)) if turn.writer else None
+    if written is None or written.value is None:
+        return _quote(turn, about)
+    answer, quote = str(written.value["answer"]).strip(), str(written.value["quote"]).strip()
+    if not written.value["found"] or not answer or not verifier.grounded(answer, passages):
+        return None
+    says = [document for document in about if verifier.grounded(answer, f"{document.title}\n{document.text}")]
+    titles = ", ".join(dict.fromkeys(document.title for document in says or about[:1]))
+    return Move(why=f"The library says: “{quote}”.", answer=_with_source(answer, titles))
+
+
+def _quote(turn: Turn, about: Sequence[Document]) -> Move | None:
+    """Without a model that reads, the passage itself is the answer."""
+    if (best := best_sentence(turn.task, about)) is None:
+        return None
+    sentence, document = best
+    why = "No model is here that could read it; the nearest sentence is quoted."
+    return Move(why=why, answer=_with_source(f"“{sentence}”", document.title))
+
+
+def _after_reply(turn: Turn, call: Call) -> Move | None:
+    reply = text_of(call).strip()
+    if not succeeded(call) or verifier.spoken(reply) is not None:
+        return None
+    code, interpreter = verifier.code_in(reply), turn.interpreter()
+    if turn.near.kind in COMPUTED and code is not None:  # nobody asked for code: it is a way to the answer
+        if interpreter is None:
+            return None
+        why = f"{turn.title(call.call.tool)} wrote a program; Python runs it."
+        return Move(why=why, tool=interpreter.name, arguments=({"code": code},))
+    if turn.near.kind != CODE:
+        return _unchecked(turn, call.call.tool, reply)
+    if code is None:
+        return None if turn.choice().tool else _unchecked(turn, call.call.tool, reply)
+    if interpreter is None:
+        return Move(why="Code was written; nothing here may test it.", answer=reply)
+    return Move(
+        why="Code was written; Python tests that it runs and defines what was asked for.",
+        tool=interpreter.name,
+        arguments=({"code": verifier.test_program(code, turn.task)},),
+    )
+
+
+def _after_test(turn: Turn, test: Call) -> Move | None:
+    reply = next((call for call in reversed(turn.progress.calls) if not is_test(call)), None)
+    if reply is None or not succeeded(test) or verifier.usable(text_of(test)) is not None:
+        return None
+    return Move(why="The code runs and defines what was asked for.", answer=text_of(reply).strip())
+
+
+def _unchecked(turn: Turn, tool: str, reply: str) -> Move:
+    if turn.near.kind == TEXT:
+        return Move(why=f"{turn.title(tool)} wrote it.", answer=reply)
+    boxed = _BOXED.findall(reply)
+    answer = f"{boxed[-1]}\n\n{reply}" if boxed else reply
+    note = f"Not checked: this is what {turn.title(tool)} remembers or reckons, without a source."
+    return Move(why=f"{turn.title(tool)} answered; there is nothing to check it with.", answer=f"{answer}\n\n{note}")

@@ -1,0 +1,111 @@
+"""What the conductor knows in one turn: the episode so far, the examples near the task, who may be used."""
+
+from collections.abc import Awaitable
+from dataclasses import replace
+
+from orchestra_lib.policy.conductor import calculation, verifier
+from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter, Written
+from orchestra_lib.policy.conductor.choice import FORBIDDEN, Choice, choose
+from orchestra_lib.policy.conductor.estimator import Chance, Estimator
+from orchestra_lib.policy.conductor.findings import Calculation, Finding, resolve
+from orchestra_lib.policy.conductor.progress import Progress, argument_of, succeeded, text_of
+from orchestra_lib.pricing import Attempt
+from orchestra_lib.protocols import Situation
+from orchestra_lib.tool import ToolKind, ToolSpec
+from orchestra_lib.trajectory import Call
+
+LIVE, CODE, TEXT = "live", "code", "explain"
+KNOWLEDGE = frozenset({LIVE, "lookup", "fact", "multi", "document"})
+"""Kinds whose answer is a fact of the world."""
+COMPUTED = frozenset({"arithmetic", "date", "word_problem"})
+SURE_OF_CALCULATION = 0.98
+MEMORY_OF_NOW = 0.1
+"""What is left of a model's chance when the question is about the present."""
+
+
+class Turn:
+    """The thinking of one turn. `attempts` and `written` gather what the model's part costs and writes."""
+
+    def __init__(self, situation: Situation, estimator: Estimator, writer: ArgumentsWriter | None) -> None:
+        self.setting = situation.setting
+        self.number = len(situation.turns) + 1
+        self.progress = Progress.of(situation)
+        self.task = self.progress.task
+        self.near = estimator.near(self.task, self.progress.tools)
+        self.writer = writer
+        self.attempts: list[Attempt] = []
+        self.written: list[str] = []
+
+    async def write(self, writing: Awaitable[Written]) -> Written:
+        """Let the model write, and put it on this turn's bill."""
+        written = await writing
+        self.attempts += written.attempts
+        self.written += [written.raw_text] if written.raw_text else []
+        return written
+
+    def choice(self) -> Choice:
+        """The tools by expected preference reward, those that had their chance ruled out."""
+        chances = {name: self._adjusted(chance) for name, chance in self.near.chances.items()}
+        tried = self.progress.used()
+        return choose(self.progress.tools, chances, self.setting.preference, self.setting.prices, tried=tried)
+
+    def _adjusted(self, chance: Chance) -> Chance:
+        """What the wording itself says counts more than examples."""
+        spec = self.progress.spec(chance.tool)
+        assert spec is not None
+        if argument_of(spec) == "code":
+            return self._of_program(chance)
+        remembers = spec.kind in (ToolKind.SPECIALIST, ToolKind.GENERALIST)
+        if remembers and self.about_now:
+            note = f"the question is about now, and a model only remembers; {chance.note}"
+            return replace(chance, chance=chance.chance * MEMORY_OF_NOW, note=note)
+        return chance
+
+    def _of_program(self, chance: Chance) -> Chance:
+        if self.translation is not None:
+            return replace(chance, chance=SURE_OF_CALCULATION, note="the whole question reads as a calculation")
+        if self.writer is None:
+            return replace(chance, chance=0.0, note="no model is here that could write the program")
+        return chance
+
+    @property
+    def translation(self) -> str | None:
+        """The task as a program, when it reads as a calculation."""
+        return calculation.program_for(self.task)
+
+    @property
+    def about_now(self) -> bool:
+        return self.near.kind in KNOWLEDGE and verifier.is_timely(self.task)
+
+    def finding(self) -> Finding:
+        """What follows from all searches so far."""
+        return resolve(self.task, self.progress.searches()) if self.progress.searches() else None
+
+    def calculation(self) -> Calculation | None:
+        """The program that follows from all searches so far, if one does."""
+        finding = self.finding()
+        return finding if isinstance(finding, Calculation) else None
+
+    def interpreter(self) -> ToolSpec | None:
+        """The tool that runs code, unless the user forbids it."""
+        runs = (spec for spec in self.progress.tools if argument_of(spec) == "code")
+        return next((spec for spec in runs if spec.name not in self.forbidden()), None)
+
+    def forbidden(self) -> frozenset[str]:
+        """Tools on offer that the user wants left alone."""
+        weight = self.setting.preference.weight
+        return frozenset(spec.name for spec in self.progress.tools if weight(spec.name) <= FORBIDDEN)
+
+    def title(self, tool: str) -> str:
+        spec = self.progress.spec(tool)
+        return spec.title if spec else tool
+
+    def titles(self, tools: frozenset[str]) -> str:
+        return ", ".join(self.title(tool) for tool in sorted(tools))
+
+    def failure(self, call: Call) -> str:
+        """Why this result is no answer, in a few words."""
+        text = text_of(call).strip()
+        if succeeded(call):
+            return verifier.spoken(text) or "it does not answer the question"
+        return text.splitlines()[-1][:160] if text else "it brought nothing"
