@@ -67,6 +67,8 @@ def parse_preference(pairs: Iterable[str]) -> Preference:
             weight = float(text)
         except ValueError:
             raise BadInput(f"--prefer {pair!r}: {text!r} is no number") from None
+        if name == "tool.":
+            raise BadInput(f"--prefer {pair!r}: name the tool, for example tool.local_search=1")
         if name.startswith("tool."):
             tools[name.removeprefix("tool.")] = weight
         elif (goal := _ALIASES.get(name, name)) in GOALS:

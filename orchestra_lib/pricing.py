@@ -35,6 +35,8 @@ class Price:
                 raise BadInput(f"price {name} = {value!r}; a price is a number of dollars, 0 or more")
         if (self.input_usd_per_mtok is None) != (self.output_usd_per_mtok is None):
             raise BadInput("a token price needs both input_usd_per_mtok and output_usd_per_mtok")
+        if self.cached_usd_per_mtok is not None and self.cached_usd_per_mtok > (self.input_usd_per_mtok or 0.0):
+            raise BadInput("cached_usd_per_mtok is above input_usd_per_mtok; cached input never costs more")
 
     @property
     def free(self) -> bool:
@@ -141,7 +143,10 @@ def worst_case_usd(
 
 @record
 class BillRow:
-    """All attempts of one payee at one priced name. Sums are None when a summand is unknown."""
+    """All attempts of one payee at one priced name. Sums are None when a summand is unknown.
+
+    `known_usd` sums the attempts whose cost is known.
+    """
 
     payee: str
     priced_as: str
@@ -150,6 +155,7 @@ class BillRow:
     input_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None
+    known_usd: float
     wall_s: float
 
 
@@ -169,7 +175,7 @@ class Bill:
     @property
     def known_usd(self) -> float:
         """What is known to have been spent, a lower bound when `cost_usd` is None."""
-        return math.fsum(row.cost_usd for row in self.rows if row.cost_usd is not None)
+        return math.fsum(row.known_usd for row in self.rows)
 
     @property
     def input_tokens(self) -> int | None:
@@ -194,6 +200,7 @@ def _row(payee: str, name: str, attempts: list[Attempt], prices: PriceTable) -> 
     counted = [
         attempt.usage or Usage() for attempt in attempts if attempt.usage is not None or _uses_tokens(attempt, price)
     ]
+    costs = [cost_usd(attempt, price) for attempt in attempts]
     return BillRow(
         payee=payee,
         priced_as=name,
@@ -201,7 +208,8 @@ def _row(payee: str, name: str, attempts: list[Attempt], prices: PriceTable) -> 
         attempts=len(attempts),
         input_tokens=total_tokens(usage.input_tokens for usage in counted),
         output_tokens=total_tokens(usage.output_tokens for usage in counted),
-        cost_usd=total(cost_usd(attempt, price) for attempt in attempts),
+        cost_usd=total(costs),
+        known_usd=math.fsum(cost for cost in costs if cost is not None),
         wall_s=math.fsum(attempt.wall_s for attempt in attempts),
     )
 
