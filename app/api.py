@@ -1,0 +1,230 @@
+"""The HTTP routes under /api: thin translations between JSON and the run manager, the store and the views."""
+
+import asyncio
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Header, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+
+from app import stream, views
+from app.runs import RunManager
+from orchestra_lib import codec
+from orchestra_lib.errors import BadInput, OrchestraError, WorldFault
+from orchestra_lib.event import Event
+from orchestra_lib.limits import Limits
+from orchestra_lib.preference import DEFAULT_GOALS, Preference, describe
+from orchestra_lib.record import record
+from orchestra_lib.store.summary import Filter
+from orchestra_lib.trajectory import StopReason, Trajectory
+from orchestra_lib.workbench import Order, Workbench
+
+MAX_BODY_BYTES = 4_000_000
+_IMAGES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+_PAGE = 50
+_UNTRUSTED = {"content-security-policy": "default-src 'none'; sandbox", "x-content-type-options": "nosniff"}
+
+
+class NotFound(OrchestraError):
+    """Nothing is stored under this name."""
+
+
+@record
+class Wish:
+    """A preference together with the tools on offer, whose titles its sentence names."""
+
+    preference: Preference = Preference()
+    tools: tuple[str, ...] | None = None
+
+
+def install(app: FastAPI, workbench: Workbench, runs: RunManager) -> None:
+    """Add the routes and the translation of errors into answers."""
+    app.include_router(_run_routes(runs), prefix="/api")
+    app.include_router(_record_routes(workbench, runs), prefix="/api")
+    app.include_router(_list_routes(workbench), prefix="/api")
+    app.include_router(_setting_routes(workbench, runs), prefix="/api")
+    for error, status in ((NotFound, 404), (BadInput, 400), (WorldFault, 503)):
+        app.add_exception_handler(error, _answer(status))
+
+
+def _answer(status: int) -> Any:
+    async def handler(_request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, status)
+
+    return handler
+
+
+def _run_routes(runs: RunManager) -> APIRouter:
+    router = APIRouter()
+
+    @router.post("/runs", status_code=201)
+    async def start(request: Request) -> dict[str, str]:
+        order = codec.from_data(await _json(request), Order, where="run")
+        return {"id": await runs.start(order)}
+
+    @router.post("/runs/{run_id}/stop")
+    async def stop(run_id: str) -> dict[str, bool]:
+        if not runs.stop(run_id):
+            await _trajectory(runs, run_id)  # an unknown run is an error, a finished one is not
+            return {"stopping": False}
+        return {"stopping": True}
+
+    @router.get("/runs/{run_id}/events")
+    async def events(
+        run_id: str, after: int = 0, last_event_id: Annotated[int | None, Header()] = None
+    ) -> StreamingResponse:
+        start_after = last_event_id if last_event_id is not None else after
+        live = runs.live(run_id)
+        if live is None:
+            parts = stream.stored(runs, run_id, await _events(runs, run_id), start_after)
+        else:
+            parts = stream.live(live, start_after)
+        return StreamingResponse(
+            parts, media_type="text/event-stream", headers={"cache-control": "no-store", "x-accel-buffering": "no"}
+        )
+
+    return router
+
+
+def _record_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/runs/{run_id}")
+    async def head(run_id: str) -> dict[str, Any]:
+        trajectory = await _trajectory(runs, run_id)
+        return {"id": trajectory.id, "status": trajectory.status, "running": runs.live(run_id) is not None}
+
+    @router.get("/runs/{run_id}/trajectory")
+    async def whole(run_id: str) -> Response:
+        trajectory = await _trajectory(runs, run_id)
+        data = codec.dumps(codec.to_data(trajectory))
+        return Response(data, media_type="application/json")
+
+    @router.get("/runs/{run_id}/observations/{call_id}")
+    async def observation(run_id: str, call_id: str) -> PlainTextResponse:
+        text = await asyncio.to_thread(_observation, workbench, await _trajectory(runs, run_id), call_id)
+        return PlainTextResponse(text, headers=_UNTRUSTED)
+
+    @router.get("/artefacts/{sha256}")
+    async def artefact(sha256: str) -> Response:
+        data = await asyncio.to_thread(_artefact, workbench, sha256)
+        media_type = image_type(data)
+        headers = {**_UNTRUSTED, "cache-control": "private, max-age=31536000, immutable"}
+        if media_type is None:
+            headers["content-disposition"] = f'attachment; filename="{sha256[:12]}.bin"'
+        return Response(data, media_type=media_type or "application/octet-stream", headers=headers)
+
+    return router
+
+
+def _list_routes(workbench: Workbench) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/trajectories")
+    def trajectories(
+        q: str = "", status: str = "", orchestrator: str = "", tool: str = "", before: str = ""
+    ) -> dict[str, Any]:
+        wanted = Filter(
+            text=q.strip() or None, status=status or None, orchestrator=orchestrator or None, tool=tool or None
+        )
+        page = workbench.store.list(wanted, limit=_PAGE, before=views.read_cursor(before) if before else None)
+        offered = {offer.name for offer in workbench.orchestrators()}
+        tools = {spec.name for spec, _ in workbench.tools()}
+        return {
+            "rows": [views.list_row(summary) for summary in page],
+            "matches": workbench.store.count(wanted),
+            "total": workbench.store.count(),
+            "older": views.next_page(page, _PAGE),
+            "statuses": ["running", *StopReason],
+            "orchestrators": sorted(offered | {row.orchestrator for row in page}),
+            "tools": sorted(tools | {name for row in page for name in row.tools}),
+        }
+
+    return router
+
+
+def image_type(data: bytes) -> str | None:
+    """The media type of a bitmap by its first bytes; None for all else, also for SVG, which can carry scripts."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _IMAGES.items() if data.startswith(start)), None)
+
+
+def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/state")
+    async def state() -> dict[str, Any]:
+        tables = workbench.price_tables()
+        return {
+            "orchestrators": [codec.to_data(offer) for offer in workbench.orchestrators()],
+            "tools": [views.tool_view(spec, off, tables) for spec, off in workbench.tools()],
+            "prices": [views.table_view(table) for table in tables],
+            "weights": [codec.to_data(status) for status in workbench.weights()],
+            "running": [views.running_view(trajectory) for trajectory in runs.running()],
+            "trajectories": await asyncio.to_thread(workbench.store.count),
+            "goals": DEFAULT_GOALS,
+            "limits": codec.to_data(Limits()),
+        }
+
+    @router.post("/preference")
+    async def preference(request: Request) -> dict[str, str]:
+        wish = codec.from_data(await _json(request), Wish, where="preference")
+        offered = {
+            spec.name: spec.title
+            for spec, off in workbench.tools()
+            if off is None and (wish.tools is None or spec.name in wish.tools)
+        }
+        return {"sentence": describe(wish.preference, offered)}
+
+    return router
+
+
+async def _json(request: Request) -> Any:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise BadInput(f"the request is over {MAX_BODY_BYTES:,} bytes; a task has at most 200,000 characters")
+    try:
+        return json.loads(body)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise BadInput("the request is not JSON") from None
+
+
+async def _events(runs: RunManager, run_id: str) -> list[Event]:
+    try:
+        return await asyncio.to_thread(runs.events, run_id)
+    except BadInput as error:
+        raise NotFound(str(error)) from None
+
+
+async def _trajectory(runs: RunManager, run_id: str) -> Trajectory:
+    try:
+        return await asyncio.to_thread(runs.trajectory, run_id)
+    except BadInput as error:
+        raise NotFound(str(error)) from None
+
+
+def _observation(workbench: Workbench, trajectory: Trajectory, call_id: str) -> str:
+    for call in trajectory.calls:
+        if call.call.id == call_id and call.observation is not None:
+            full = call.observation.full
+            return (
+                call.observation.text
+                if full is None
+                else workbench.artefacts.get(full.sha256).decode("utf-8", "replace")
+            )
+    raise NotFound(f"run {trajectory.id} has no observation of a call {call_id!r}")
+
+
+def _artefact(workbench: Workbench, sha256: str) -> bytes:
+    try:
+        return workbench.artefacts.get(sha256)
+    except BadInput as error:
+        raise NotFound(str(error)) from None

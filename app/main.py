@@ -1,0 +1,113 @@
+"""The app put together: routes, static files and Gradio's pages on one FastAPI, and how to serve it."""
+
+import asyncio
+import os
+import socket
+import threading
+import warnings
+import webbrowser
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported
+
+import gradio as gr
+import uvicorn
+from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
+
+from app import api
+from app.pages import live, shell, trajectories
+from app.runs import RunManager
+from app.security import LOOPBACK, Guard
+from orchestra_lib.errors import BadInput
+from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.workbench import Workbench
+
+STATIC = Path(__file__).parent / "static"
+
+
+Progress = Callable[[WeightsStatus], None] | None
+"""Hears how far the weights are; the terminal prints it."""
+
+
+def create_app(workbench: Workbench, *, host: str = "127.0.0.1", on_progress: Progress = None) -> FastAPI:
+    """The whole app around one workbench. `host` is the address it will be served on: it decides
+    which Host headers are answered.
+    """
+    runs = RunManager(workbench)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        # Weights may take minutes: the page is there meanwhile and tells how far they are.
+        background = asyncio.create_task(workbench.start_background(on_progress))
+        yield
+        background.cancel()
+        await asyncio.wait({background}, timeout=2)
+        await runs.close()
+        await workbench.close()
+
+    app = FastAPI(title="Orchestra Workbench", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
+    api.install(app, workbench, runs)
+    app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
+    _mount_pages(app)
+    app.add_middleware(Guard, host=host)
+    return app
+
+
+def _mount_pages(app: FastAPI) -> None:
+    with warnings.catch_warnings():
+        # Several pages on a FastAPI app exclude server-side rendering; we never asked for it.
+        warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
+        gr.mount_gradio_app(
+            app,
+            _pages(),
+            path="/",
+            theme=shell.theme(),
+            head=shell.head(),
+            footer_links=[],
+            run_history=False,
+            enable_monitoring=False,
+            ssr_mode=False,
+            mcp_server=False,
+        )
+
+
+def _pages() -> gr.Blocks:
+    with gr.Blocks(title="Live · Orchestra Workbench", fill_width=True, analytics_enabled=False) as pages:
+        live.build()
+    with pages.route("Trajectories", "trajectories"):
+        trajectories.build()
+    return pages
+
+
+def serve(
+    workbench: Workbench,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    *,
+    open_browser: bool = True,
+    on_progress: Progress = None,
+) -> None:
+    """Serve until interrupted. Raises `BadInput` when the port is taken."""
+    _check_free(host, port)
+    if open_browser:
+        shown = "127.0.0.1" if host in LOOPBACK or host in {"0.0.0.0", "::"} else host  # noqa: S104  # compared, not bound
+        opener = threading.Timer(1.5, webbrowser.open, [f"http://{shown}:{port}/"])
+        opener.daemon = True
+        opener.start()
+    app = create_app(workbench, host=host, on_progress=on_progress)
+    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=3)
+
+
+def _check_free(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise BadInput(
+                f"cannot listen on {host}:{port} ({error.strerror}); choose another with --port, or stop what uses it"
+            ) from None

@@ -1,0 +1,1 @@
+"""The pages: static skeletons that the browser modules under app/static fill."""

@@ -1,0 +1,64 @@
+"""The Live page: wishes left, task, score and turns in the middle, the bill right."""
+
+import gradio as gr
+
+from app.pages import shell
+
+KEYS = (("Ctrl+↵", "run"), ("Esc", "stop"), ("↑ ↓", "turn"), ("Enter", "open observation"), ("p", "preferences"))
+
+_WISHES = """
+<aside class="lv-left" id="wishes" aria-label="Orchestrator and preferences">
+  <div class="lv-sheet-head"><h2>Wishes</h2><span class="wb-sp"></span>
+    <button class="wb-btn sm" id="wishes-close">Done</button></div>
+  <div class="lv-grp">
+    <label class="wb-sel lv-pick" id="orchestrator-box"><span class="wb-sr">Orchestrator</span>
+      <span class="wb-kind k-orch" data-icon="baton"></span><select id="orchestrator"></select></label>
+    <p class="wb-note" id="orchestrator-note"></p>
+  </div>
+  <section class="lv-grp" id="goals" aria-label="Goals"><h3 class="wb-cap">Goals</h3></section>
+  <section class="lv-grp" aria-label="Tools"><h3 class="wb-cap">Tools <span class="wb-sp"></span>
+    <span class="lv-plain">avoid ↔ prefer</span></h3><div class="lv-grp" id="tools"></div></section>
+  <section class="lv-grp" aria-label="The model will read"><h3 class="wb-cap">The model will read</h3>
+    <p class="wb-note lv-sentence" id="sentence" aria-live="polite"></p></section>
+</aside>"""
+
+_TASK = """
+<form class="lv-comp" id="composer" aria-label="Task">
+  <label class="wb-sr" for="task">Task</label>
+  <textarea id="task" rows="1" placeholder="What should be done?" spellcheck="false"></textarea>
+  <div class="lv-bar">
+    <label class="wb-in sm lv-num"><input id="limit-cost" type="number" min="0" step="any" placeholder="no"
+      aria-label="Limit in US dollars"><small>USD limit</small></label>
+    <label class="wb-in sm lv-num"><input id="limit-time" type="number" min="0" step="any" placeholder="no"
+      aria-label="Limit in seconds"><small>seconds</small></label>
+    <label class="wb-in sm lv-num m-hide"><input id="limit-turns" type="number" min="1" step="1"
+      aria-label="Limit of turns"><small>turns</small></label>
+    <label class="wb-sel sm lv-pick m-hide"><select id="prices" aria-label="Price table"></select></label>
+    <span class="wb-sp"></span>
+    <button class="wb-btn danger sm" id="stop" type="button" disabled>
+      <span data-icon="stop"></span>Stop <kbd>Esc</kbd></button>
+    <button class="wb-btn primary sm" id="run" type="submit">Run <kbd>Ctrl ↵</kbd></button>
+  </div>
+  <p class="lv-refusal" id="refusal" role="alert" hidden></p>
+</form>
+<button class="lv-pref" id="wishes-open" aria-expanded="false" aria-controls="wishes"><span data-icon="sliders"></span>
+  <span id="wishes-short"></span><span class="wb-mut">Edit</span></button>"""
+
+_BODY = f"""
+<div class="lv">{_WISHES}
+  <main id="main" class="lv-mid">
+    <h1 class="wb-sr">Live run</h1>{_TASK}
+    <div id="notices" role="status"></div>
+    <section class="lv-score" id="score" aria-label="Score" hidden></section>
+    <div class="lv-strip" id="strip" hidden></div>
+    <div class="lv-scroll" id="scroll" tabindex="-1"><ol class="wb-tl" id="timeline" aria-label="Turns"></ol></div>
+    <button class="wb-btn sm lv-new" id="newer" hidden></button>
+    <p class="wb-sr" id="spoken" aria-live="polite"></p>
+  </main>
+  <aside class="lv-right" aria-label="Bill"><div id="bill"></div><div id="running"></div></aside>
+</div>"""
+
+
+def build() -> gr.HTML:
+    """The page's only component."""
+    return shell.page("live", _BODY, KEYS)

@@ -1,0 +1,97 @@
+"""What every page shares: top bar, foot, bottom bar of narrow screens, the theme that hands Gradio our tokens."""
+
+from typing import NamedTuple
+
+import gradio as gr
+
+
+class Page(NamedTuple):
+    """A page in the bars: its address, its name, its name on a narrow screen and its icon."""
+
+    path: str
+    title: str
+    short: str
+    icon: str
+
+
+PAGES = (
+    Page("/", "Live", "Live", "play"),
+    Page("/trajectories", "Trajectories", "Runs", "list"),
+)
+GLOBAL_KEYS = (("g l", "Live"), ("g t", "Trajectories"), ("t", "theme"), ("?", "all keys"))
+_MARK = (
+    '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" aria-hidden="true">'
+    '<path d="M2.5 17a9.5 9.5 0 0 1 19 0"/><path d="M6.5 17a5.5 5.5 0 0 1 11 0" opacity=".6"/>'
+    '<circle cx="12" cy="17" r="2" fill="currentColor" stroke="none"/></svg>'
+)
+
+
+def head() -> str:
+    """The style sheets and the module that starts a page, all from this server."""
+    sheets = "".join(f'<link rel="stylesheet" href="/wb/{name}.css">' for name in ("tokens", "components", "workbench"))
+    return f'<meta name="color-scheme" content="light dark">{sheets}<script type="module" src="/wb/main.js"></script>'
+
+
+def theme() -> gr.themes.Base:
+    """Gradio's theme with our tokens in its variables, the same in light and dark."""
+    pairs = {
+        "body_background_fill": "bg",
+        "body_text_color": "ink",
+        "block_background_fill": "panel",
+        "border_color_primary": "line",
+        "input_background_fill": "panel",
+        "button_primary_background_fill": "accent",
+        "button_primary_text_color": "on-accent",
+        "slider_color": "accent",
+        "color_accent": "accent",
+    }
+    values = {name: f"var(--wb-{token})" for name, token in pairs.items()}
+    dark = {f"{name}_dark": value for name, value in values.items() if name not in {"slider_color", "color_accent"}}
+    return gr.themes.Base(
+        # Gradio's own file of weight 600 is a partial subset: letters would fall back inside words.
+        font=gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)),
+        font_mono=gr.themes.LocalFont("IBM Plex Mono", weights=(400,)),
+    ).set(**values, **dark, slider_color_dark=values["slider_color"])
+
+
+def page(name: str, body: str, keys: tuple[tuple[str, str], ...]) -> gr.HTML:
+    """One page as a static component. `body` is our own markup; nothing that anybody wrote is in it."""
+    markup = (
+        f'<div class="wb" id="wb" data-page="{name}"><a class="wb-skip" href="#main">Skip to content</a>'
+        f"{_top(name)}{body}{_foot(keys)}{_tab_bar(name)}"
+        '<dialog class="wb-dialog" id="keys" aria-labelledby="keys-title"></dialog></div>'
+    )
+    return gr.HTML(markup, apply_default_css=False, js_on_load=None, elem_id="wb-host")
+
+
+def _top(current: str) -> str:
+    links = "".join(f'<a href="{page.path}"{_current(page, current)}>{page.title}</a>' for page in PAGES)
+    return (
+        f'<header class="wb-top"><a class="wb-brand" href="/">{_MARK}<span>Orchestra <span class="wb-mut wb-thin">Workbench'
+        f'</span></span></a><nav class="wb-nav" aria-label="Pages">{links}</nav><span class="wb-sp"></span>'
+        '<span class="wb-note wide" id="count" title="Trajectories in the store"></span>'
+        '<button class="wb-btn ghost sm icon" id="help" aria-label="All keys (?)" title="All keys (?)">?</button>'
+        '<button class="wb-btn ghost sm icon" id="theme" aria-label="Switch theme (t)" title="Switch theme (t)"></button></header>'
+    )
+
+
+def _current(page: Page, current: str) -> str:
+    return ' aria-current="page"' if page.title.lower() == current else ""
+
+
+def _foot(keys: tuple[tuple[str, str], ...]) -> str:
+    own, everywhere = "".join(map(_key, keys)), "".join(map(_key, GLOBAL_KEYS))
+    return f'<footer class="wb-foot">{own}<span class="wb-sp"></span>{everywhere}</footer>'
+
+
+def _key(pair: tuple[str, str]) -> str:
+    keys, word = pair
+    return f"<span>{' '.join(f'<kbd>{key}</kbd>' for key in keys.split())} {word}</span>"
+
+
+def _tab_bar(current: str) -> str:
+    links = "".join(
+        f'<a href="{page.path}"{_current(page, current)}><span data-icon="{page.icon}"></span>{page.short}</a>'
+        for page in PAGES
+    )
+    return f'<nav class="wb-tabbar" aria-label="Pages, bottom bar">{links}</nav>'

@@ -1,0 +1,254 @@
+// What the user asks for: task, orchestrator, wishes, limits, prices. Remembered in this browser.
+
+import { byId, el, put } from "./dom.js";
+import { icon, toolIcon } from "./icons.js";
+import { plain, seconds, unknown, weight } from "./format.js";
+import { Refused, getJson, postJson, runPath } from "./server.js";
+import { nominalBadge } from "./bill.js";
+
+const KEY = "wb-order";
+const GOALS = [["outcome", "Quality"], ["cost", "Low cost"], ["latency", "Low latency"]];
+const LIMITS = { cost_usd: "limit-cost", time_s: "limit-time", max_turns: "limit-turns" };
+
+const word = (value) => (value <= -0.75 ? "avoid" : value < -0.15 ? "less" : value <= 0.15 ? "neutral" : value < 0.75 ? "more" : "prefer");
+
+export class Composer {
+  /** `onRun(order)` starts a run and `onTable()` is told when another price table is chosen. */
+  constructor({ onRun, onTable }) {
+    this.onRun = onRun;
+    this.onTable = onTable;
+    this.state = null;
+    this.goals = {};
+    this.tools = {};
+    this.sentenceTimer = 0;
+    this.asking = null;
+    byId("composer").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.run();
+    });
+    byId("task").addEventListener("input", () => this.grow());
+    byId("orchestrator").addEventListener("change", () => this.chosen());
+    byId("prices").addEventListener("change", () => {
+      this.drawTools();
+      this.keep();
+      this.onTable();
+    });
+    for (const id of Object.values(LIMITS)) byId(id).addEventListener("change", () => this.keep());
+    byId("wishes-open").addEventListener("click", () => this.sheet(true));
+    byId("wishes-close").addEventListener("click", () => this.sheet(false));
+  }
+
+  /** What the server offers; called again whenever it may have changed. */
+  setState(state) {
+    const first = this.state === null;
+    const offers = JSON.stringify([state.orchestrators, state.tools, state.prices]);
+    this.state = state;
+    if (first) {
+      const kept = remembered();
+      this.goals = { ...state.goals, ...kept.goals };
+      this.tools = { ...kept.tools };
+      this.drawGoals();
+      this.limits({ max_turns: state.limits.max_turns, ...kept.limits });
+    }
+    if (offers === this.offers) return;
+    this.offers = offers;
+    this.drawPickers(first ? remembered() : { orchestrator: byId("orchestrator").value, prices: byId("prices").value });
+    this.drawTools();
+    this.askSentence();
+  }
+
+  get table() {
+    return this.state?.prices.find((table) => table.name === byId("prices").value) ?? null;
+  }
+
+  drawPickers(wanted) {
+    const option = (offer) => el("option", { value: offer.name, disabled: offer.off !== null, text: plain(offer.title) + (offer.off ? ` (off: ${plain(offer.off)})` : "") });
+    put(byId("orchestrator"), this.state.orchestrators.map(option));
+    const usable = this.state.orchestrators.filter((offer) => offer.off === null);
+    byId("orchestrator").value = (usable.find((offer) => offer.name === wanted.orchestrator) ?? usable[0] ?? this.state.orchestrators[0])?.name ?? "";
+    put(byId("prices"), this.state.prices.map((table) => el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}` })));
+    if (this.state.prices.some((table) => table.name === wanted.prices)) byId("prices").value = wanted.prices;
+    this.chosen();
+  }
+
+  chosen() {
+    const offer = this.state.orchestrators.find((one) => one.name === byId("orchestrator").value);
+    const waiting = this.state.orchestrators.filter((one) => one.off !== null);
+    put(byId("orchestrator-note"), offer ? plain(offer.off ?? offer.note) : "",
+      waiting.map((one) => el("span", { class: "lv-off", text: `${plain(one.title)}: ${plain(one.off)}` })));
+    byId("run").disabled = !offer || offer.off !== null;
+    this.keep();
+  }
+
+  drawGoals() {
+    const sliders = GOALS.map(([name, title]) => slider({
+      id: `goal-${name}`, title, min: 0, value: this.goals[name], shown: (value) => value.toFixed(2), on: (value) => { this.goals[name] = value; this.changed(); },
+    }));
+    put(byId("goals"), el("h3", { class: "wb-cap", text: "Goals" }), sliders);
+  }
+
+  drawTools() {
+    const table = this.table;
+    const rows = this.state.tools.map((tool) => (tool.off ? offTool(tool) : slider({
+      id: `tool-${tool.name}`, title: plain(tool.title), hint: plain(tool.description), min: -1, value: this.tools[tool.name] ?? 0, shown: word,
+      box: el("span", { class: `wb-kind k-${tool.kind}`, title: `${tool.kind} tool`, "aria-hidden": "true" }, icon(toolIcon(tool.kind, tool.name))),
+      on: (value) => { this.tools[tool.name] = value; this.changed(); },
+      below: [price(tool, table), latency(tool)],
+    })));
+    put(byId("tools"), rows.length ? rows : el("p", { class: "wb-note", text: "No tools are installed." }),
+      table?.nominal ? el("p", { class: "wb-note" }, nominalBadge(), " prices of hosted equivalents; nobody is billed") : null);
+  }
+
+  changed() {
+    this.keep();
+    clearTimeout(this.sentenceTimer);
+    this.sentenceTimer = setTimeout(() => this.askSentence(), 80);
+    put(byId("wishes-short"), this.shortWish());
+  }
+
+  shortWish() {
+    const wishes = Object.values(this.tools).filter((value) => Math.abs(value) > 0.05).length;
+    const goals = GOALS.filter(([name]) => this.goals[name] > 0.05).map(([name]) => `${name === "outcome" ? "quality" : name} ${weight(this.goals[name])}`);
+    return [...goals, wishes ? `${wishes} tool wish${wishes === 1 ? "" : "es"}` : null].filter(Boolean).join(" · ") || "no wishes";
+  }
+
+  async askSentence() {
+    put(byId("wishes-short"), this.shortWish());
+    this.asking?.abort();
+    this.asking = new AbortController();
+    const { signal } = this.asking;
+    try {
+      const { sentence } = await postJson("/api/preference", { preference: this.preference() }, signal);
+      if (!signal.aborted) byId("sentence").textContent = sentence ? `“${plain(sentence)}”` : "Nothing: no wish is set.";
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (!signal.aborted) byId("sentence").textContent = `The sentence is not known: ${error.message}`;
+    }
+  }
+
+  preference() {
+    const offered = new Set(this.state.tools.filter((tool) => !tool.off).map((tool) => tool.name));
+    const tools = Object.fromEntries(Object.entries(this.tools).filter(([name, value]) => value !== 0 && offered.has(name)));
+    return { ...this.goals, tools };
+  }
+
+  /** The order as the server reads it. */
+  order() {
+    const limits = {};
+    for (const [name, id] of Object.entries(LIMITS)) {
+      const text = byId(id).value.trim();
+      if (text) limits[name] = Number(text);
+    }
+    return { task: byId("task").value, orchestrator: byId("orchestrator").value, preference: this.preference(), prices: byId("prices").value, limits };
+  }
+
+  run() {
+    if (byId("run").disabled) return;
+    this.sheet(false);
+    this.refuse(byId("task").value.trim() ? null : "The task is empty; say what should be done.");
+    if (byId("task").value.trim()) this.onRun(this.order());
+    else byId("task").focus();
+  }
+
+  refuse(message) {
+    const node = byId("refusal");
+    node.hidden = !message;
+    node.textContent = message ? plain(message) : "";
+  }
+
+  setTask(text) {
+    byId("task").value = text;
+    this.grow();
+  }
+
+  grow() {
+    const field = byId("task");
+    field.style.height = "auto";
+    field.style.height = `${Math.min(field.scrollHeight, 168)}px`;
+  }
+
+  limits(values) {
+    for (const [name, id] of Object.entries(LIMITS)) byId(id).value = values[name] ?? "";
+  }
+
+  /** Everything as it was in a stored run. */
+  async prefill(runId) {
+    const { setting } = await getJson(runPath(runId, "/trajectory"));
+    const { outcome, cost, latency, tools } = setting.preference;
+    this.goals = { outcome, cost, latency };
+    this.tools = { ...tools };
+    this.setTask(setting.task.text);
+    this.limits(setting.limits);
+    this.drawGoals();
+    this.drawPickers({ orchestrator: setting.orchestrator, prices: setting.prices.name });
+    this.drawTools();
+    this.changed();
+  }
+
+  sheet(open) {
+    byId("wishes").classList.toggle("open", open);
+    byId("wishes-open").setAttribute("aria-expanded", String(open));
+    if (open) byId("wishes").querySelector("select, input")?.focus();
+  }
+
+  keep() {
+    const limits = Object.fromEntries(Object.entries(LIMITS).map(([name, id]) => [name, byId(id).value]));
+    const data = { goals: this.goals, tools: this.tools, limits, orchestrator: byId("orchestrator").value, prices: byId("prices").value };
+    try {
+      localStorage.setItem(KEY, JSON.stringify(data));
+    } catch {
+      // storage is switched off: the wishes last as long as the page
+    }
+  }
+}
+
+function remembered() {
+  try {
+    return JSON.parse(localStorage.getItem(KEY)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** One slider from `min` to 1, its track filled from zero to the thumb. */
+function slider({ id, title, hint, min, value, shown, box, on, below }) {
+  const output = el("output", { for: id });
+  const input = el("input", { id, type: "range", min, max: 1, step: 0.05 });
+  const paint = () => {
+    const now = Number(input.value);
+    const place = (v) => ((v - min) / (1 - min)) * 100;
+    input.style.setProperty("--wb-a", `${Math.min(place(now), place(0))}%`);
+    input.style.setProperty("--wb-b", `${Math.max(place(now), place(0))}%`);
+    const track = now < 0 ? "var(--wb-neg)" : min < 0 && now === 0 ? "var(--wb-line-strong)" : "var(--wb-accent)";
+    input.style.setProperty("--wb-f", track);
+    output.textContent = shown(now);
+    output.className = (min < 0 ? Math.abs(now) > 0.15 : now > 0) ? "on" : "";
+    input.setAttribute("aria-valuetext", min < 0 ? `${word(now)} ${weight(now)}` : weight(now));
+  };
+  const set = (next) => {
+    input.value = next;
+    paint();
+    on(Number(input.value));
+  };
+  input.value = value;
+  paint();
+  input.addEventListener("input", () => set(input.value));
+  input.addEventListener("dblclick", () => set(0));
+  input.addEventListener("keydown", (event) => { if (event.key === "0") set(0); });
+  return el("div", { class: min < 0 ? "wb-sld bi" : "wb-sld" }, box ?? el("span"), el("label", { for: id, title: hint, text: title }), output, input,
+    below ? el("span", { class: "sub" }, below) : null);
+}
+
+function offTool(tool) {
+  return el("div", { class: "lv-tool-off" }, el("span", { class: "wb-kind k-orch", "aria-hidden": "true" }, icon(toolIcon(tool.kind, tool.name))),
+    el("span", {}, plain(tool.title), el("small", { text: `off: ${plain(tool.off)}` })));
+}
+
+function price(tool, table) {
+  const text = table ? tool.prices[table.name] : null;
+  return el("span", {}, text ?? unknown(table ? `the price table ${table.name} has no price for ${tool.model ?? tool.name}` : "no price table"));
+}
+
+function latency(tool) {
+  return el("span", {}, tool.latency_s === null ? unknown("nobody has measured how long it takes") : seconds(tool.latency_s));
+}

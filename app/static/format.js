@@ -1,0 +1,76 @@
+// Numbers and foreign text as the design system writes them. Unknown is a dash with its reason, never 0.
+
+import { el } from "./dom.js";
+
+const grouped = new Intl.NumberFormat("en-US");
+
+export const count = (value) => grouped.format(value);
+
+export function usd(value) {
+  if (value > 0 && value < 0.00005) return "<$0.0001";
+  return value < 1 ? `$${value.toFixed(4)}` : `$${grouped.format(Math.floor(value))}${value.toFixed(2).slice(-3)}`;
+}
+
+export function seconds(value) {
+  if (value < 0) return "0.00 s";
+  return `${value < 9.995 ? value.toFixed(2) : value.toFixed(1)} s`;
+}
+
+export function bytes(value) {
+  if (value < 1000) return `${value} B`;
+  const [unit, size] = value < 1e6 ? ["KB", 1e3] : value < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
+  const scaled = value / size;
+  return `${scaled < 100 ? scaled.toFixed(1) : Math.round(scaled)} ${unit}`;
+}
+
+/** Seconds to come, in the roughest unit that helps. */
+export function wait(value) {
+  if (value < 90) return `${Math.max(1, Math.round(value))} s`;
+  return value < 5400 ? `${Math.round(value / 60)} min` : `${(value / 3600).toFixed(1)} h`;
+}
+
+export function weight(value) {
+  return value.toFixed(2).replace(/^(-?)0/, "$1").replace("-", "\u2212");
+}
+
+export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+
+export function when(iso) {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? "" : `${date.toISOString().slice(0, 10)} ${date.toISOString().slice(11, 16)} UTC`;
+}
+
+/** A dotted dash for what nobody knows; the reason is its tooltip and its spoken name. */
+export function unknown(why) {
+  const reason = plain(why ?? "not measured");
+  return el("span", { class: "wb-una", role: "img", tabindex: "0", title: reason, "aria-label": `unknown: ${reason}`, text: "—" });
+}
+
+/** What something cost, with the words for free, not billed and unknown. */
+export function cost(view) {
+  if (!view || view.kind === "none") return el("span", {});
+  if (view.kind === "unknown") return unknown(view.why);
+  if (view.kind === "free") return el("span", { class: "wb-mut wb-thin", title: "The price table says 0", text: "free" });
+  if (view.kind === "not_billed") return el("span", { class: "wb-mut wb-thin", title: view.why ?? "", text: "not billed" });
+  return el("span", { text: usd(view.usd) });
+}
+
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
+
+/**
+ * Foreign text made harmless to read: control characters become visible signs, so that neither a
+ * terminal's colours nor a reversed word order can pretend to be something else.
+ */
+export function plain(text) {
+  return String(text ?? "").replaceAll("\r\n", "\n").replace(CONTROL, (character) => {
+    const code = character.codePointAt(0).toString(16).toUpperCase();
+    return `\u27e8U+${code.padStart(4, "0")}\u27e9`;
+  });
+}
+
+/** The beginning of a text in one line: its first lines, a dot between them. */
+export function firstLine(text) {
+  const lines = plain(text.slice(0, 600)).split("\n").map((part) => part.trim()).filter(Boolean);
+  const line = lines.slice(0, 4).join(" · ");
+  return line.length > 300 || text.length > 600 ? `${line.slice(0, 300)} …` : line;
+}

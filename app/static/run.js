@@ -1,0 +1,125 @@
+// A run as the page knows it: the fold of its frames. No drawing here, and no sums but of what is held.
+
+export class Run {
+  constructor(id) {
+    this.id = id;
+    this.setting = null;
+    this.turns = [];
+    this.bill = null;
+    this.stop = null;
+    this.answer = null;
+    this.fault = null;
+    this.broken = null;
+    this.endedAt = null;
+    this.clock = { t: 0, at: performance.now() };
+  }
+
+  get finished() {
+    return this.stop !== null || this.broken !== null;
+  }
+
+  /** Seconds since the start, going on between frames while the run does. */
+  get now() {
+    if (this.endedAt !== null) return this.endedAt;
+    return this.clock.t + (performance.now() - this.clock.at) / 1000;
+  }
+
+  get turn() {
+    return this.turns.at(-1) ?? null;
+  }
+
+  setClock(t) {
+    if (t > this.now || this.turns.length === 0) this.clock = { t, at: performance.now() };
+  }
+
+  tool(name) {
+    return this.setting.tools.find((spec) => spec.name === name) ?? { name, title: name, kind: "basic", model: null };
+  }
+
+  /** Worst case of the calls that run: dollars, and whether one of them is unknown. */
+  get held() {
+    let usd = 0;
+    let unknown = false;
+    for (const turn of this.turns) {
+      for (const call of turn.calls) {
+        if (call.state !== "running") continue;
+        if (call.held === null) unknown = true;
+        else usd += call.held;
+      }
+    }
+    return { usd, unknown };
+  }
+
+  /** Take one frame; returns the index in `turns` of the turn that it changed, or null. */
+  feed(event) {
+    this.setClock(event.t_s);
+    if (event.derived?.bill) this.bill = event.derived.bill;
+    const taken = TAKE[event.kind]?.(this, event);
+    return taken === undefined ? null : this.turns.indexOf(taken);
+  }
+}
+
+const TAKE = {
+  run_started(run, event) {
+    run.setting = event.setting;
+  },
+  turn_started(run, event) {
+    const turn = {
+      index: event.turn, started: event.t_s, generated: null, finished: null, generation: null, spent: null,
+      text: { reasoning: "", content: "" }, calls: [],
+    };
+    run.turns.push(turn);
+    return turn;
+  },
+  streamed(run, event) {
+    run.turn.text[event.channel] += event.text;
+    return run.turn;
+  },
+  generated(run, event) {
+    const turn = run.turn;
+    turn.generated = event.t_s;
+    turn.generation = event.generation;
+    turn.spent = event.derived;
+    turn.text = { reasoning: event.generation.reasoning, content: event.generation.content };
+    turn.calls = event.generation.calls.map((call) => ({
+      ...call, state: "waiting", started: null, held: null, observation: null, derived: null, fault: null,
+    }));
+    return turn;
+  },
+  call_started(run, event) {
+    const call = find(run, event.call_id);
+    call.state = "running";
+    call.started = event.t_s;
+    call.held = event.held_usd;
+    return run.turn;
+  },
+  call_finished(run, event) {
+    const call = find(run, event.observation.call_id);
+    call.state = event.observation.status;
+    call.observation = event.observation;
+    call.started = event.observation.started_s;
+    call.derived = event.derived;
+    call.fault = event.fault;
+    return run.turn;
+  },
+  turn_finished(run, event) {
+    run.turn.finished = event.t_s;
+    return run.turn;
+  },
+  run_finished(run, event) {
+    run.stop = event.stop;
+    run.answer = event.answer;
+    run.fault = event.fault;
+    run.endedAt = event.t_s;
+    return run.turn ?? undefined;
+  },
+};
+
+const find = (run, id) => run.turn.calls.find((call) => call.id === id);
+
+/** What a turn is doing, in one word. */
+export function phase(turn, run) {
+  if (turn.finished !== null || run.finished) return "done";
+  if (turn.generation === null) return turn.text.content ? "writing" : "thinking";
+  return turn.calls.length ? "calling" : "done";
+}

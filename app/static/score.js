@@ -1,0 +1,136 @@
+// The score: a lane per tool kind, x = seconds, a bar = one call; and the same in 92 x 20 px.
+
+import { svg } from "./dom.js";
+import { kindIcon, strokes } from "./icons.js";
+import { count, plain, seconds } from "./format.js";
+
+const LANES = ["basic", "specialist", "generalist", "domain"];
+const FAILED = new Set(["error", "timeout", "rejected"]);
+const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
+
+/** Spans of a run: what the orchestrator thought and what it called, in seconds. */
+function spansOf(run) {
+  const thinking = [];
+  const calls = [];
+  for (const turn of run.turns) {
+    const end = turn.generated ?? turn.finished ?? run.now;
+    thinking.push({ start: turn.started, end, live: turn.generated === null && !run.finished, turn: turn.index });
+    for (const call of turn.calls) {
+      if (call.started === null) continue;
+      const spec = run.tool(call.tool);
+      calls.push({
+        kind: spec.kind, title: spec.title, turn: turn.index, start: call.started, state: call.state,
+        end: call.observation?.finished_s ?? run.now,
+      });
+    }
+  }
+  return { thinking, calls };
+}
+
+/** Draw the score of a run into `host`, as wide as it is. */
+export function drawScore(host, run) {
+  const width = Math.max(280, host.clientWidth || 760);
+  const narrow = width < 500;
+  const { thinking, calls } = spansOf(run);
+  const lanes = ["orch", ...LANES.filter((kind) => calls.some((call) => call.kind === kind))];
+  if (lanes.length === 1) lanes.push("basic");
+  const [row, left, right] = [narrow ? 17 : 19, narrow ? 26 : 92, 40];
+  const bottom = lanes.length * row + 2;
+  const latest = run.finished ? run.now : run.now * 1.06;
+  const span = Math.max(latest, 1);
+  const x = (t) => left + (t / span) * (width - left - right);
+  const middle = (kind) => lanes.indexOf(kind) * row + row / 2 + 2;
+  const drawing = svg("svg", {
+    class: "wb-score", viewBox: `0 0 ${width} ${bottom + 18}`, height: bottom + 18, role: "img",
+    "aria-label": sentence(run, calls),
+  });
+  drawing.append(hatches(), ...grid(span, x, bottom), ...lanes.flatMap((kind) => lane(kind, middle(kind), left, width - 8, narrow)));
+  for (const bar of thinking) drawing.append(thought(bar, x, middle("orch")));
+  const labelled = new Map();
+  for (const bar of calls) drawing.append(...callBar(bar, x, middle(bar.kind), row - 6, labelled));
+  if (run.stop !== "answered") drawing.append(...nowLine(run, x(run.now), bottom, width));
+  host.replaceChildren(drawing);
+}
+
+function sentence(run, calls) {
+  const failed = calls.filter((call) => FAILED.has(call.state)).length;
+  return `Score: ${count(run.turns.length)} turns, ${count(calls.length)} calls, ${failed} failed, ${seconds(run.now)}`;
+}
+
+function hatches() {
+  return svg("defs", {}, LANES.map((kind) =>
+    svg("pattern", { id: `wb-hatch-${kind}`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      svg("rect", { width: 3, height: 6, class: `wb-f-${kind}`, opacity: 0.55 }))));
+}
+
+function grid(span, x, bottom) {
+  const step = STEPS.find((size) => span / size <= 9) ?? Math.ceil(span / 9);
+  const parts = [];
+  for (let n = 0; n * step <= span; n += 1) {
+    const t = n * step;
+    const label = step < 1 ? t.toFixed(1) : String(t);
+    parts.push(svg("line", { class: "g", x1: x(t), x2: x(t), y1: 2, y2: bottom }));
+    parts.push(svg("text", { x: x(t), y: bottom + 13, "text-anchor": "middle", text: n === 0 ? "0 s" : label }));
+  }
+  return parts;
+}
+
+function lane(kind, y, left, right, narrow) {
+  const sign = svg("g", { class: `wb-strokes wb-s-${kind}`, transform: `translate(0,${y - 7}) scale(.82)` }, strokes(kindIcon(kind)));
+  const name = kind === "orch" ? "orchestrator" : kind;
+  const word = narrow ? null : svg("text", { class: "ink", x: 18, y: y + 4, text: name });
+  return [svg("line", { class: "g", x1: left, x2: right, y1: y, y2: y }), sign, word].filter(Boolean);
+}
+
+function thought(bar, x, y) {
+  const props = { x: x(bar.start), y: y - 4, width: Math.max(2, x(bar.end) - x(bar.start) - 1), height: 8, rx: 2, class: "wb-f-orch" };
+  return svg("rect", { ...props, opacity: bar.live ? 0.4 : 0.75 },
+    svg("title", { text: `turn ${bar.turn}, orchestrator, ${seconds(bar.end - bar.start)}` }));
+}
+
+function callBar(bar, x, y, height, labelled) {
+  const start = x(bar.start);
+  const width = Math.max(2, x(bar.end) - start);
+  const failed = FAILED.has(bar.state);
+  const look = failed ? "wb-bar-failed" : bar.state === "running" ? `wb-bar-live wb-s-${bar.kind}` : `wb-f-${bar.kind}`;
+  const fill = bar.state === "running" ? { fill: `url(#wb-hatch-${bar.kind})` } : {};
+  const parts = [
+    svg("rect", { x: start, y: y - height / 2, width, height, rx: 2, class: look, opacity: bar.state === "cancelled" ? 0.6 : null, ...fill },
+      svg("title", { text: `turn ${bar.turn}, ${plain(bar.title)}, ${bar.state}, ${seconds(bar.end - bar.start)}` })),
+  ];
+  if (failed && width > 12) {
+    const middle = start + width / 2;
+    parts.push(svg("path", { d: `M${middle - 3} ${y - 3}l6 6m0-6-6 6`, class: "wb-bar-cross" }));
+  }
+  return parts.concat(number(bar, start, width, y, failed, labelled));
+}
+
+function number(bar, start, width, y, failed, labelled) {
+  const inside = width > 16 && !failed && bar.state !== "running";
+  const at = inside ? start + 5 : start + width + 4;
+  if (at < (labelled.get(bar.kind) ?? 0)) return []; // no room: the title still tells it
+  labelled.set(bar.kind, at + 10);
+  return [svg("text", { x: at, y: y + 4, class: inside ? `b wb-on-${bar.kind}` : "ink", text: String(bar.turn) })];
+}
+
+function nowLine(run, x, bottom, width) {
+  const word = !run.finished ? "now" : run.stop === "cancelled" ? "stopped" : "ended";
+  const left = x > width - 60;
+  const text = svg("text", { class: "wb-now-word", x: left ? x - 4 : x + 4, y: 10, "text-anchor": left ? "end" : "start", text: word });
+  return [svg("line", { class: "wb-now", x1: x, x2: x, y1: 0, y2: bottom }), text];
+}
+
+/** The glyph of a stored run: `{ spans: [{kind, start, end, status}], end }`. */
+export function glyph({ spans, end }) {
+  const scale = 90 / Math.max(end, 0.001);
+  const words = spans.length ? spans.map((span) => span.kind).join(", ") : "none";
+  const drawing = svg("svg", { class: "wb-glyph", width: 92, height: 20, viewBox: "0 0 92 20", role: "img", "aria-label": `${spans.length} calls: ${words}` });
+  LANES.forEach((_, row) => drawing.append(svg("line", { class: "g", x1: 0, x2: 92, y1: row * 5 + 2.5, y2: row * 5 + 2.5 })));
+  for (const span of spans) {
+    const width = Math.max(3, (span.end - span.start) * scale);
+    const x = Math.min(1 + span.start * scale, 91 - width);
+    const look = FAILED.has(span.status) ? "wb-bar-failed thin" : `wb-f-${span.kind}`;
+    drawing.append(svg("rect", { x, y: LANES.indexOf(span.kind) * 5 + 0.5, width, height: 4, rx: 1, class: look }));
+  }
+  return drawing;
+}

@@ -1,0 +1,52 @@
+"""A run as server-sent events: `id` is the event's number, so that a viewer can go on where it was.
+
+Beside the run's frames there are `clock` (seconds since the start, for a viewer who comes in the
+middle), `broken` (the run could not end properly) and `end` (nothing follows).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from app.runs import Frame, LiveRun, RunManager, frames
+from orchestra_lib import codec
+from orchestra_lib.event import Event, RunFinished
+
+_PING = ": still here\n\n"
+_TAIL_S = 1.0
+
+
+async def live(run: LiveRun, after: int) -> AsyncIterator[str]:
+    yield _named("clock", {"t_s": run.elapsed_s})
+    async for frame in run.follow(after):
+        yield _PING if frame is None else _message(frame)
+    if run.broken:
+        yield _named("broken", {"message": run.broken})
+    yield _named("end", {})
+
+
+async def stored(runs: RunManager, run_id: str, events: list[Event], after: int) -> AsyncIterator[str]:
+    """A run from its journal; while another process still writes it, the stream goes on with what it adds."""
+    while True:
+        for frame in frames(events):
+            if frame.seq > after:
+                after = frame.seq
+                yield _message(frame)
+        if isinstance(events[-1], RunFinished):
+            break
+        if not await asyncio.to_thread(runs.is_written, run_id):
+            yield _named("broken", {"message": "the process that ran this ended before the run did"})
+            break
+        yield _PING
+        await asyncio.sleep(_TAIL_S)
+        events = await asyncio.to_thread(runs.events, run_id)
+    yield _named("end", {})
+
+
+def _message(frame: Frame) -> str:
+    # JSON escapes line ends, so one data line is enough; U+2028 and friends are no line ends in a stream.
+    return f"id: {frame.seq}\ndata: {frame.data}\n\n"
+
+
+def _named(name: str, data: Mapping[str, Any]) -> str:
+    return f"event: {name}\ndata: {codec.dumps(data)}\n\n"
