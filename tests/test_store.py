@@ -310,6 +310,23 @@ def test_a_second_process_sees_everything_while_the_first_holds_the_file(store, 
     assert elsewhere(tmp_path, "print(store.owner, store.count(), store.get('a').answer)") == ["False", "2", "4"]
 
 
+def test_the_copy_of_a_second_process_begins_with_what_the_file_holds(tmp_path):
+    with Store(tmp_path) as store:
+        store.add(trajectory("without a journal"))
+    os.utime(tmp_path / OWNED, (1, 1))
+    with Store(tmp_path) as store:
+        journal(tmp_path, "a")
+        assert store.owner
+        assert elsewhere(tmp_path, "print(store.owner, store.count())") == ["False", "2"]
+
+
+def test_a_file_that_is_being_written_is_not_copied(store, tmp_path):
+    journal(tmp_path, "a")
+    os.utime(tmp_path / OWNED, None)
+    assert elsewhere(tmp_path, "print(store.count(), store.note)") == ["1", "None"]
+    assert not list(tmp_path.glob(".copy-*"))
+
+
 def test_three_processes_at_once_agree(store, tmp_path):
     journal(tmp_path, "a", "b")
     third = OPEN + "print(store.owner, store.count(), store.list()[0].id)"

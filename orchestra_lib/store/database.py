@@ -2,12 +2,17 @@
 
 DuckDB lets one process hold a file and nobody else, not even to read. The first process holds
 `workbench.duckdb`; the next one gets a copy of its own, `workbench.reader.duckdb`, and any
-further one works in memory. All three are filled from the same journals and answer alike.
+further one works in memory. All three are filled from the same journals and answer alike; the
+copy begins as a byte copy of the shared file, so that only the rest is read from the journals.
 """
 
+import contextlib
 import logging
 import os
 import re
+import shutil
+import tempfile
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +25,9 @@ from orchestra_lib.store.migrations import migrate
 OWNED = "workbench.duckdb"
 _COPY = "workbench.reader.duckdb"
 _DAMAGE = re.compile(r"not a valid DuckDB database|corrupt|could not read enough bytes|replaying WAL", re.IGNORECASE)
+_STILL_NS = 10**9
+"""A file written less than a second ago may be written again without another time stamp."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -49,6 +57,8 @@ def open_database(home: Path) -> Database:
         raise StoreFault(f"cannot make the folder {home}: {error.strerror}") from error
     note = None
     for path in (home / OWNED, home / _COPY):
+        if path.name == _COPY and not path.exists():
+            _begin_copy(home)
         try:
             return _open(path, note)
         except duckdb.IOException as error:
@@ -78,6 +88,18 @@ def set_aside(path: Path) -> str:
     except OSError as error:
         raise StoreFault(f"{path} is damaged and cannot be set aside: {error.strerror}") from error
     return f"{path.name} was damaged: it was set aside as {kept.name} and rebuilt from the journals"
+
+
+def _begin_copy(home: Path) -> None:
+    """Copy the shared file if it holds still meanwhile: DuckDB writes it only at checkpoints, else its log."""
+    source = home / OWNED
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=home, prefix=".copy-") as folder:
+        before = source.stat()
+        copy = shutil.copyfile(source, Path(folder, _COPY))
+        after = source.stat()
+        still = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+        if still and time.time_ns() - before.st_mtime_ns > _STILL_NS:
+            os.link(copy, home / _COPY)  # unlike a rename it takes nothing from a process that was faster
 
 
 def _open(path: Path, note: str | None) -> Database:
