@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
@@ -49,14 +49,15 @@ class _Session:
 
 
 class CodeInterpreter:
-    """Tool over sandboxed guests, one per run, started at the first call.
+    """Tool over sandboxed guests, one per run, started at the first call. `programs` are bubblewraps to try.
 
     `call` raises `SandboxFault` when the sandbox is not available. Cancelling a call ends its guest,
     and with it the run's variables.
     """
 
-    def __init__(self, limits: SandboxLimits | None = None) -> None:
+    def __init__(self, limits: SandboxLimits | None = None, programs: Iterable[Path] | None = None) -> None:
         self._limits = limits or SandboxLimits()
+        self._programs = tuple(sandbox.programs() if programs is None else programs)
         self._sessions: dict[str, _Session] = {}
         self._program: Path | None = None
         self._reason: str | None = None
@@ -70,7 +71,7 @@ class CodeInterpreter:
         """None when a real guest proved that every limit holds, else why the tool is off. Blocks once."""
         with self._probing:
             if self._program is None and self._reason is None:
-                self._program, self._reason = _find(self._limits)
+                self._program, self._reason = _find(self._programs, self._limits)
         return self._reason
 
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
@@ -121,9 +122,9 @@ def _close(session: _Session) -> None:
         session.guest = None
 
 
-def _find(limits: SandboxLimits) -> tuple[Path | None, str | None]:
+def _find(programs: Iterable[Path], limits: SandboxLimits) -> tuple[Path | None, str | None]:
     reasons = []
-    for program in sandbox.programs():
+    for program in programs:
         reason = probe(program, limits)
         if reason is None:
             return program, None
