@@ -50,6 +50,8 @@ def dollars(cost_usd: float | None) -> str:
     """A cost as people read it; a dash when it is unknown."""
     if cost_usd is None:
         return "—"
+    if 0 < cost_usd < 0.00005:
+        return "<$0.0001"
     return f"${cost_usd:.2f}" if cost_usd >= 1 else f"${cost_usd:.4f}"
 
 

@@ -1,0 +1,112 @@
+import asyncio
+import re
+
+import pytest
+from playing import Echo
+
+from orchestra_lib.errors import BadInput, StoreFault
+from orchestra_lib.event import fold
+from orchestra_lib.limits import Limits
+from orchestra_lib.policy.scripted import Scripted
+from orchestra_lib.preference import Preference
+from orchestra_lib.roster import Offer
+from orchestra_lib.workbench import Order, Workbench, new_run_id
+
+
+class Two:
+    """A roster of one script and two tools, one of them off."""
+
+    def __init__(self, *script):
+        self.script, self.echo, self.away = script, Echo("local_search"), Echo("coder")
+
+    def orchestrators(self):
+        return (Offer(name="scripted", title="Scripted", note="plays a script"),)
+
+    def orchestrator(self, name):
+        return Scripted(self.script)
+
+    def tools(self):
+        return ((self.echo.spec, None), (self.away.spec, "no weights"))
+
+    def tool(self, name):
+        return {"local_search": self.echo, "coder": self.away}[name]
+
+    async def close(self):
+        pass
+
+
+@pytest.fixture
+def bench(tmp_path):
+    workbench = Workbench(tmp_path, roster=Two([("local_search", {"word": "hi"})], "hi"))
+    yield workbench
+    asyncio.run(workbench.close())
+
+
+def play(workbench, **order):
+    async def collect():
+        return [event async for event in workbench.play(Order(orchestrator="scripted", **order))]
+
+    return fold(asyncio.run(collect()))
+
+
+def test_a_run_is_found_again_in_journal_and_store(bench):
+    trajectory = play(bench, task="Say hi.")
+    assert bench.store.get(trajectory.id) == trajectory
+    assert fold(bench.journal.read(trajectory.id)).answer == "hi"
+
+
+def test_the_record_holds_only_tools_that_are_on_and_prices_they_need(bench):
+    setting = play(bench, task="Say hi.").setting
+    assert [spec.name for spec in setting.tools] == ["local_search"]
+    assert set(setting.prices.prices) == {"local_search"}
+
+
+@pytest.mark.parametrize(
+    "order, says",
+    [
+        ({"task": " "}, "empty"),
+        ({"task": "x" * 1_000_000}, "1,000,000 characters"),
+        ({"task": "x", "tools": ("spoon",)}, "no tool 'spoon'"),
+        ({"task": "x", "tools": ("coder",)}, "no weights"),
+        ({"task": "x", "prices": "gold"}, "no price table 'gold'"),
+        ({"task": "x", "preference": Preference(tools={"spoon": 1.0})}, "unknown tool 'spoon'"),
+    ],
+)
+def test_bad_orders_are_refused_before_anything_is_recorded(bench, order, says):
+    with pytest.raises(BadInput, match=re.escape(says)):
+        play(bench, **order)
+    assert bench.store.count() == 0
+
+
+def test_a_run_that_refuses_to_start_leaves_no_record(bench):
+    bench.roster.echo = Echo("unpriced")
+    bench.roster.tool = lambda name: bench.roster.echo
+    bench.roster.tools = lambda: ((bench.roster.echo.spec, None),)
+    with pytest.raises(BadInput, match="cost limit"):
+        play(bench, task="x", limits=Limits(cost_usd=1.0))
+    assert bench.store.count() == 0
+
+
+def test_a_reader_that_leaves_midway_leaves_a_run_that_is_closed_honestly(bench):
+    async def leave():
+        async for event in bench.play(Order(task="Say hi.", orchestrator="scripted"), run_id="left"):
+            if event.kind == "call_finished":
+                break
+
+    asyncio.run(leave())
+    again = Workbench(bench.home, roster=Two())
+    assert again.store.get("left").status == "fault"
+    assert again.store.get("left").faults[0].kind == "interrupted"
+    asyncio.run(again.close())
+
+
+def test_a_journal_that_cannot_be_written_stops_the_run(bench):
+    bench.journal.folder = bench.home / "workbench.duckdb" / "journals"
+    with pytest.raises(StoreFault, match="cannot create the journal"):
+        play(bench, task="Say hi.")
+
+
+def test_run_ids_sort_by_time_and_differ():
+    ids = [new_run_id() for _ in range(500)]
+    assert len(set(ids)) == 500
+    assert [run_id[:10] for run_id in ids] == sorted(run_id[:10] for run_id in ids)
