@@ -378,6 +378,16 @@ def test_a_damaged_file_is_set_aside_and_rebuilt(tmp_path, kind):
         assert len(list(tmp_path.glob("workbench.damaged-*.duckdb"))) == 1
 
 
+def test_a_file_with_strange_tables_is_set_aside(tmp_path):
+    Store(tmp_path).close()
+    with duckdb.connect(str(tmp_path / OWNED)) as connection:
+        connection.execute("ALTER TABLE journals DROP COLUMN unfinished")
+    journal(tmp_path, "a")
+    with Store(tmp_path) as store:
+        assert ids(store.list()) == ["a"]
+        assert "set aside" in store.note
+
+
 @pytest.mark.parametrize("cut", [1, 40, 400])
 def test_a_kill_with_a_cut_log_loses_no_run(tmp_path, cut):
     journal(tmp_path, "a", "b")

@@ -61,7 +61,7 @@ def open_database(home: Path) -> Database:
             _begin_copy(home)
         try:
             return _open(path, note)
-        except duckdb.IOException as error:
+        except duckdb.Error as error:
             if "Could not set lock" not in str(error):
                 note = f"{path.name} cannot be used ({_first_line(error)}); answers come from the journals alone"
                 _log.warning(note)
@@ -106,7 +106,8 @@ def _open(path: Path, note: str | None) -> Database:
     try:
         return Database(connection=_ready(path), path=path, note=note)
     except duckdb.Error as error:
-        if not is_damage(error):
+        strange = isinstance(error, duckdb.CatalogException | duckdb.BinderException)  # tables, but not ours
+        if not (strange or is_damage(error)):
             raise
         note = set_aside(path)
         _log.warning("%s (%s)", note, _first_line(error))
@@ -117,7 +118,8 @@ def _ready(path: Path) -> duckdb.DuckDBPyConnection:
     connection = _connect(str(path), path.parent)
     try:
         migrate(connection, where=str(path))
-        connection.execute("SELECT * FROM journals").fetchall()  # damage shows when blocks are read
+        # Damage shows only when blocks are read; these are needed first.
+        connection.execute("SELECT run_id, size, mtime_ns, unfinished FROM journals").fetchall()
     except BaseException:
         connection.close()
         raise
