@@ -305,6 +305,7 @@ def test_a_user_and_password_in_the_address_are_not_quoted() -> None:
         sse(),
         sse({"choices": [{"index": 1, "delta": {"content": "x"}}]}),
         sse(chunk(tool_calls=[{"index": 0, "function": {"arguments": "{}"}}]), chunk("stop")),
+        sse("[" * 200_000),
         sse([1, 2], 5, "null", chunk(content=7)),
     ],
 )
@@ -358,7 +359,7 @@ def test_closing_the_iterator_closes_the_connection() -> None:
         async with serving(_endless) as server:
             async with aclosing(model(server).stream(ASK)) as pieces:
                 await anext(pieces)
-            await asyncio.wait_for(server.closed.wait(), 1)
+            await asyncio.wait_for(server.closed.wait(), 5)
 
     asyncio.run(run())
 
@@ -367,11 +368,12 @@ def test_cancelling_the_task_closes_the_connection() -> None:
     async def run() -> None:
         async with serving(_endless) as server:
             task = asyncio.create_task(collect(model(server)))
-            await asyncio.sleep(0.1)
+            while not server.asked:
+                await asyncio.sleep(0.01)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.wait_for(server.closed.wait(), 1)
+            await asyncio.wait_for(server.closed.wait(), 5)
 
     asyncio.run(run())
 

@@ -15,7 +15,7 @@ import tempfile
 import threading
 from asyncio import AbstractEventLoop, Semaphore
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -92,6 +92,13 @@ class EmbeddedServer:
             return self._process.poll() is None
         return self._entry is not None and self._entry.answers()
 
+    def lost(self) -> bool:
+        """True when the process has ended, or ends within a moment: a broken connection is seen first."""
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=0.5)
+        return not self.alive()
+
     def _ensure(self) -> Entry:
         with self._lock:
             if self._entry is not None and self.alive():
@@ -137,6 +144,7 @@ class EmbeddedModel:
         self._home = home
         self._options = options
         self._server: EmbeddedServer | None = None
+        self._lock = threading.Lock()
         self._places: WeakKeyDictionary[AbstractEventLoop, Semaphore] = WeakKeyDictionary()
 
     @property
@@ -146,9 +154,10 @@ class EmbeddedModel:
     @property
     def server(self) -> EmbeddedServer:
         """The server behind the model; making it starts nothing. Raises `WeightsFault`."""
-        if self._server is None:
-            self._server = EmbeddedServer(self._gguf(), self._name, self._home, **self._options)
-        return self._server
+        with self._lock:
+            if self._server is None:
+                self._server = EmbeddedServer(self._gguf(), self._name, self._home, **self._options)
+            return self._server
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
         """Deltas, then one `Completion`. A server that died before the first word is started once more."""
@@ -157,15 +166,16 @@ class EmbeddedModel:
             queue_s = monotonic() - asked
             failed: list[Attempt] = []
             while True:
+                base_url = await server.start()
                 started, shown = monotonic(), False
                 try:
-                    async with aclosing(await self._reply(server, request)) as pieces:
+                    async with aclosing(self._reply(server, base_url, request)) as pieces:
                         async for piece in pieces:
                             shown = True
                             yield _entered(piece, tuple(failed), queue_s)
                     return
                 except ProviderFault as fault:
-                    if shown or failed or await asyncio.to_thread(server.alive):
+                    if shown or failed or not await asyncio.to_thread(server.lost):
                         raise
                     failed.append(_failed(self._name, monotonic() - started, str(fault)))
 
@@ -181,8 +191,9 @@ class EmbeddedModel:
         if self._server is not None:
             self._server.stop()
 
-    async def _reply(self, server: EmbeddedServer, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
-        base_url = await server.start()
+    def _reply(
+        self, server: EmbeddedServer, base_url: str, request: ChatRequest
+    ) -> AsyncGenerator[Delta | Completion, None]:
         model = OpenAICompatible(self._name, base_url, self._name, api_key=server.api_key, patience=_PATIENCE)
         return model.stream(request)
 

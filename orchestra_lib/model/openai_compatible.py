@@ -119,7 +119,7 @@ class OpenAICompatible:
                         yield delta
                 final = self._attempt(started, usage=reply.usage)
                 completion = reply.completion((*attempts, final))
-            except (openai.OpenAIError, TimeoutError, ValueError) as error:
+            except (openai.OpenAIError, TimeoutError, ValueError, RecursionError) as error:
                 failure = failure_of(error, self._endpoint())
                 attempts.append(self._attempt(started, error=failure.message, billed=False))
                 await self._wait_or_raise(failure, shown, len(attempts), deadline)
