@@ -91,6 +91,7 @@ class _Episode:
         self.trajectory = Trajectory(setting=setting)
         self.seen_calls: Counter[str] = Counter()
         self.refused_repeats = 0
+        self.started_s: dict[str, float] = {}
         self.places = asyncio.Semaphore(setting.limits.parallel_calls)
         self.seq = 0
         self.start = clock()
@@ -184,7 +185,7 @@ class _Episode:
         finally:
             now = self.now()
             for call in calls:
-                self._answer(index, call, answered, CallStatus.CANCELLED, words, now)
+                self._answer(index, call, answered, CallStatus.CANCELLED, words, self.started_s.get(call.id, now))
 
     async def _run_call(self, index: int, call: ToolCall, answered: set[str]) -> None:
         asked_s = self.now()
@@ -198,7 +199,7 @@ class _Episode:
         try:
             async with self.places:
                 self.emit(ev.CallStarted, turn=index, call_id=call.id, held_usd=held_usd)
-                started_s = self.now()
+                started_s = self.started_s[call.id] = self.now()
                 status, result = await self._call(tool, call, checked)
             attempts = result.attempts or (_plain_attempt(tool, started_s, self.now(), started_s - asked_s),)
             self._observe(index, call, answered, status, replace(result, attempts=attempts), started_s)
@@ -285,6 +286,8 @@ class _Episode:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=GRACE_S)
+            if task.done() and not task.cancelled():
+                task.exception()  # seen here: a cancelled gather ends with an exception that nobody awaits
 
 
 def _check_ids(calls: Sequence[ToolCall], trajectory: Trajectory) -> None:
