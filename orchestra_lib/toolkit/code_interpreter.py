@@ -85,7 +85,9 @@ class CodeInterpreter:
             cell = await self._run(session, arguments["code"])
             wall_s = time.monotonic() - started
         attempt = Attempt(priced_as=_SPEC.priced_as, wall_s=wall_s)
-        return ToolResult(text=_text(cell), files=_files(cell), attempts=(attempt,), failed=bool(cell.error))
+        return ToolResult(
+            text=_text(cell, self._limits), files=_files(cell), attempts=(attempt,), failed=bool(cell.error)
+        )
 
     async def release(self, run_id: str) -> None:
         session = self._sessions.pop(run_id, None)
@@ -133,15 +135,21 @@ def _find(programs: Iterable[Path], limits: SandboxLimits) -> tuple[Path | None,
     return None, f"no sandbox can be had on this machine: {tried}"
 
 
-def _text(cell: Cell) -> str:
-    parts = [cell.output.rstrip("\n"), cell.error]
-    hidden = cell.figures_open - len(cell.figures)
-    if cell.figures:
-        parts.append(f"[{len(cell.figures)} figure{'s' if len(cell.figures) > 1 else ''} shown to the user]")
-    if hidden > 0:
-        parts.append(f"[{hidden} more open figures were closed without being shown]")
+def _text(cell: Cell, limits: SandboxLimits) -> str:
+    shown, hidden = len(cell.figures), cell.figures_open - len(cell.figures)
+    most = f"at most {limits.figures} of {limits.figure_bytes:,} bytes each are"
+    parts = [
+        cell.output.rstrip("\n"),
+        cell.error,
+        f"[{_figures(shown)} shown to the user]" if shown else "",
+        f"[{_figures(hidden)} not shown: {most}]" if hidden else "",
+    ]
     text = "\n".join(part for part in parts if part)
     return text or "The code ran and printed nothing. Print the result, or end with an expression."
+
+
+def _figures(count: int) -> str:
+    return f"{count} figure{'' if count == 1 else 's'}"
 
 
 def _files(cell: Cell) -> tuple[File, ...]:
