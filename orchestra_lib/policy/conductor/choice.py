@@ -3,12 +3,12 @@
 For a tool with chance p of solving the step, expected cost c and typical latency l, tool weight w in [-1, 1]
 and goal weights (outcome, cost, latency) of the user:
 
-    score = outcome * p - (cost * c / c_max + latency * l / l_max) / 2 + pull(w, p)
+    score = outcome * p - (cost * c / c_max + latency * l / l_max) / 4 + pull(w, p)
     pull  = 1.5 * w * able(p)     w > 0    able rises from 0 at p = 0.1 to 1 at p = 0.4
     pull  = 1.5 * w               w < 0    and a tool with w <= -0.95 is not used at all
 
 c_max and l_max are the largest known values among the tools in question, so a free or instant tool costs
-nothing; the dearest costs half its weight, so that a full cost weight is worth half a solved task. An
+nothing; the dearest costs a quarter of its weight: a full cost weight is worth a quarter of a solved task. An
 unknown price or latency counts as the largest: a user who saves does not want surprises. This is the
 published reward (arXiv 2511.21689, section 3.2) taken in expectation before the call; what it has no term for
 is the negative tool weight, which is our extension. A preference never makes a tool able: below the chance
@@ -25,7 +25,7 @@ from orchestra_lib.record import record
 from orchestra_lib.tool import ToolSpec
 
 PULL = 1.5
-SPREAD = 0.5
+SPREAD = 0.25
 FORBIDDEN = -0.95
 ABLE = 0.1
 """Under this chance a tool counts as unable."""

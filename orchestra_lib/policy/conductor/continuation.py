@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from orchestra_lib.policy.conductor import verifier
 from orchestra_lib.policy.conductor.documents import Document, merge
+from orchestra_lib.policy.conductor.fields import asked_field
 from orchestra_lib.policy.conductor.findings import Answer, Calculation, Queries
 from orchestra_lib.policy.conductor.moves import Move
 from orchestra_lib.policy.conductor.passages import best_sentence, relevant
@@ -98,7 +99,7 @@ async def _read(turn: Turn) -> Move | None:
     """What running text says, by the model when there is one; only what stands in it is believed."""
     found = merge(done.documents for done in turn.progress.searches())
     about = [document for document in found if relevant(turn.task, document)][:PASSAGES_READ]
-    if not about:
+    if not about or _is_fact_sheet_miss(turn, about):
         return None
     passages = "\n\n".join(f"{document.title}\n{document.text}" for document in about)
     written = await turn.write(turn.writer.reading(turn.task, passages)) if turn.writer else None
@@ -110,6 +111,12 @@ async def _read(turn: Turn) -> Move | None:
     says = [document for document in about if verifier.grounded(answer, f"{document.title}\n{document.text}")]
     titles = ", ".join(dict.fromkeys(document.title for document in says or about[:1]))
     return Move(why=f"The library says: “{quote}”.", answer=_with_source(answer, titles))
+
+
+def _is_fact_sheet_miss(turn: Turn, about: Sequence[Document]) -> bool:
+    """The question asks for a field that these fact sheets have, but of something else: a model would mix them up."""
+    field = asked_field(turn.task, about)
+    return field is not None and all(len(document.fields) > 2 and field.value(document) for document in about)
 
 
 def _quote(turn: Turn, about: Sequence[Document]) -> Move | None:

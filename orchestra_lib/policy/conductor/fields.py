@@ -46,6 +46,14 @@ def lexicon(path: Path = LEXICON) -> tuple[Field, ...]:
     return from_data(data, _Lexicon, where=path.name).field
 
 
+def named(name: str) -> Field:
+    """A field of the lexicon by its first name. Raises `KeyError` when it has none of that name."""
+    for field in lexicon():
+        if field.name == name:
+            return field
+    raise KeyError(name)
+
+
 def asked_field(question: str, documents: Sequence[Document]) -> Field | None:
     """The field that the question asks for; fields named by the documents themselves count too."""
     words = question.casefold()

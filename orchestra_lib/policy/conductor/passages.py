@@ -3,80 +3,16 @@
 import re
 from collections.abc import Sequence
 
+from orchestra_lib.policy.conductor import question as wording
 from orchestra_lib.policy.conductor.documents import Document, plain
-from orchestra_lib.policy.conductor.findings import proper_names
 
 _SMALL_WORDS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "for",
-        "from",
-        "by",
-        "with",
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "do",
-        "does",
-        "did",
-        "how",
-        "what",
-        "which",
-        "who",
-        "when",
-        "where",
-        "why",
-        "it",
-        "its",
-        "this",
-        "that",
-        "these",
-        "those",
-        "my",
-        "our",
-        "your",
-        "their",
-        "i",
-        "we",
-        "you",
-        "he",
-        "she",
-        "they",
-        "can",
-        "could",
-        "would",
-        "should",
-        "will",
-        "have",
-        "has",
-        "had",
-        "not",
-        "no",
-        "there",
-        "many",
-        "much",
-        "some",
-        "any",
-        "me",
-        "us",
-        "about",
-        "according",
-        "tell",
-        "give",
-        "name",
-        "please",
-    ]
+    re.findall(
+        r"\w+",
+        "the a an of in on at to for from by with and or is are was were be do does did how what which who when where "
+        "why it its this that these those my our your their i we you he she they can could would should will have has "
+        "had not no there many much some any me us about according tell give name please",
+    )
 )
 
 
@@ -88,9 +24,8 @@ def content_words(text: str) -> set[str]:
 def relevant(question: str, document: Document) -> bool:
     """True when every name in the question, or else half of its content words, stand in the document."""
     there = plain(f"{document.title}\n{document.text}")
-    names = proper_names(question)
-    if names:
-        return all(plain(name) in there for name in names)
+    if names := wording.names(question):
+        return all(plain(name.text) in there for name in names)
     wanted = content_words(question)
     return bool(wanted) and len(wanted & content_words(there)) >= 0.5 * len(wanted)
 
@@ -105,4 +40,4 @@ def best_sentence(question: str, found: Sequence[Document]) -> tuple[str, Docume
         if len(sentence.split()) > 2
     ]
     shared, sentence, document = max(lines, key=lambda line: line[0], default=(0, "", None))
-    return (sentence, document) if shared and document is not None else None
+    return (sentence, document) if document is not None and shared > 0.5 * len(wanted) else None
