@@ -1,9 +1,6 @@
 """The journal: what was acknowledged is kept, what was cut is dropped and told, nothing escapes its folder."""
 
-import contextlib
 import os
-import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +18,7 @@ from orchestra_lib.store.journal import Journal
 from orchestra_lib.tool import ToolCall
 from orchestra_lib.trajectory import StopReason
 from tests.episodes import events, setting, trajectory
+from tests.full_disk import disk_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LINES = [(event_to_line(event) + "\n").encode() for event in events() if not isinstance(event, Streamed | CallStarted)]
@@ -152,19 +150,6 @@ def test_hostile_text_survives_one_line_per_event(tmp_path):
     assert generation.raw_text == text.replace("\ud83d", "\ufffd")
     assert generation.calls[0].arguments == {"n": 10**30, "x": None}
     assert (tmp_path / "journals" / "run-1.jsonl").read_bytes().count(b"\n") == 3
-
-
-@contextlib.contextmanager
-def disk_of(size):
-    """No file may grow over `size` bytes: the nearest to a full disk that needs no rights."""
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_a_full_disk_is_a_fault_that_leaves_no_half_line_and_can_be_retried(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestra_lib.errors import BadInput, Fault, NewerSchema
+from orchestra_lib.errors import BadInput, Fault, NewerSchema, StoreFault
 from orchestra_lib.event import CallStarted, RunFinished, Streamed
 from orchestra_lib.generation import Generation
 from orchestra_lib.preference import Preference
@@ -24,6 +24,7 @@ from orchestra_lib.store.summary import Filter, Mark
 from orchestra_lib.tool import CallStatus, ToolCall
 from orchestra_lib.trajectory import Call, Turn
 from tests.episodes import START, attempt, events, trajectory
+from tests.full_disk import disk_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -406,6 +407,19 @@ def test_a_file_that_cannot_be_used_leaves_the_journals_readable(tmp_path):
     with Store(tmp_path) as store:
         assert (store.owner, ids(store.list())) == (False, ["a"])
         assert "cannot be used" in store.note
+
+
+def test_a_full_disk_is_a_fault_and_what_was_stored_stays_readable(store, tmp_path):
+    store.add(trajectory("before"))
+    journal(tmp_path, "later", observation="x" * 200_000)
+    with disk_of(60_000):
+        with pytest.raises(StoreFault, match="query store failed"):
+            store.add(trajectory("big", observation="x" * 200_000))
+        assert ids(store.list()) == ["before"]
+        assert store.get("before") == trajectory("before")
+    assert ids(store.list()) == ["later", "before"]
+    store.add(trajectory("after"))
+    assert store.count() == 3
 
 
 @pytest.mark.parametrize("old", range(len(MIGRATIONS)))

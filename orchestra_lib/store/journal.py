@@ -7,11 +7,10 @@ at the end of a turn is on disk. A last line that was cut by a crash is dropped 
 
 import contextlib
 import fcntl
-import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -19,12 +18,12 @@ from orchestra_lib.codec import event_from_line, event_to_line
 from orchestra_lib.errors import BadInput, Fault, NewerSchema, OrchestraError, StoreFault
 from orchestra_lib.event import CallStarted, Event, RunFinished, RunStarted, Streamed, TurnFinished, fold
 from orchestra_lib.record import record
+from orchestra_lib.store.journal_file import last_kind, sync_folder, taken, write_all
 from orchestra_lib.trajectory import StopReason, Trajectory
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRANSIENT = (Streamed, CallStarted)
 _DURABLE = (RunStarted, TurnFinished, RunFinished)
-_TAIL_BYTES = 1 << 16
 _log = logging.getLogger(__name__)
 
 
@@ -65,7 +64,7 @@ class JournalWriter:
         line = event_to_line(event).encode() + b"\n"
         try:
             os.ftruncate(self._descriptor, self._size)  # what an append that failed may have left
-            _write_all(self._descriptor, line)
+            write_all(self._descriptor, line)
             if isinstance(event, _DURABLE):
                 os.fsync(self._descriptor)
         except OSError as error:
@@ -100,7 +99,7 @@ class Journal:
             self.folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            _sync_folder(self.folder)
+            sync_folder(self.folder)
         except FileExistsError:
             raise BadInput(f"a run {run_id!r} exists already; choose another id") from None
         except OSError as error:
@@ -159,7 +158,7 @@ class Journal:
 
     def is_live(self, run_id: str) -> bool:
         """Whether a living process, this one included, is writing the run."""
-        with _taken(self._path(run_id)) as descriptor:
+        with taken(self._path(run_id)) as descriptor:
             return descriptor is None
 
     def changed_ns(self) -> int | None:
@@ -179,9 +178,9 @@ class Journal:
     def _close_interrupted(self, run_id: str) -> bool:
         path = self._path(run_id)
         try:
-            if _last_kind(path) == "run_finished":
+            if last_kind(path) == "run_finished":
                 return False
-            with _taken(path) as descriptor:
+            with taken(path) as descriptor:
                 return descriptor is not None and self._append_interrupted(run_id, descriptor)
         except FileNotFoundError:
             return False
@@ -198,7 +197,7 @@ class Journal:
         fault = Fault(where="run", kind="interrupted", message=message)
         event = RunFinished(seq=last.seq + 1, t_s=last.t_s, stop=StopReason.FAULT, fault=fault)
         os.ftruncate(descriptor, reading.size_bytes)
-        _write_all(descriptor, event_to_line(event).encode() + b"\n")
+        write_all(descriptor, event_to_line(event).encode() + b"\n")
         os.fsync(descriptor)
         return True
 
@@ -219,53 +218,3 @@ def _event(line: bytes, where: str) -> Event:
 
 def _is_journal(entry: "os.DirEntry[str]") -> bool:
     return entry.name.endswith(".jsonl") and _RUN_ID.fullmatch(entry.name.removesuffix(".jsonl")) is not None
-
-
-def _last_kind(path: Path) -> object:
-    """The kind of the last whole line, read from the end: most journals are long and finished."""
-    tail, start = b"", path.stat().st_size
-    with path.open("rb") as file:
-        while start > 0 and tail.rstrip(b"\n").count(b"\n") < 1:
-            start = max(0, start - _TAIL_BYTES)
-            file.seek(start)
-            tail = file.read()
-    if not tail.endswith(b"\n"):
-        return None
-    try:
-        return json.loads(tail[:-1].rpartition(b"\n")[2]).get("kind")
-    except (ValueError, RecursionError, AttributeError):
-        return None
-
-
-@contextlib.contextmanager
-def _taken(path: Path) -> Iterator[int | None]:
-    """The file, locked for us; None when its writer lives. Raises `StoreFault` when it cannot be opened."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
-    except FileNotFoundError:
-        raise BadInput(f"there is no run {path.stem!r}") from None
-    except OSError as error:
-        raise StoreFault(f"cannot open the journal {path}: {error.strerror}") from error
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield None
-        else:
-            yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new file's name durable; only fsync of its folder does."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -24,16 +24,15 @@ from orchestra_lib.errors import BadInput, OrchestraError, StoreFault
 from orchestra_lib.record import record
 from orchestra_lib.store import query
 from orchestra_lib.store.database import Database, is_damage, open_database, set_aside
+from orchestra_lib.store.entry import Entry, entry, replace
 from orchestra_lib.store.journal import Journal, Stamp
 from orchestra_lib.store.migrations import drop, migrate
-from orchestra_lib.store.rows import Rows, rows
 from orchestra_lib.store.summary import COLUMNS, Filter, Summary, summary, where
 from orchestra_lib.store.watch import Watch
 from orchestra_lib.trajectory import Trajectory
 
 MAX_PAGE = 1000
 _BATCH = 100
-_KEYS = {"trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id"}
 _EVERYTHING = Filter()
 _log = logging.getLogger(__name__)
 
@@ -52,17 +51,6 @@ class Rebuilt:
 
     runs: int
     unreadable: tuple[Unreadable, ...]
-
-
-@record
-class _Entry:
-    """What is to be written about a run: its rows, or why its journal gives none."""
-
-    run_id: str
-    stamp: Stamp | None
-    rows: Rows | None = None
-    unfinished: bool = False
-    fault: str | None = None
 
 
 class Store:
@@ -98,7 +86,7 @@ class Store:
     def add(self, trajectory: Trajectory) -> None:
         """Store a trajectory, in place of an earlier one with its id. Raises `StoreFault`."""
         with self._lock:
-            self._write([_entry(trajectory.id, self._stamp(trajectory.id), trajectory)])
+            self._write([entry(trajectory.id, self._stamp(trajectory.id), trajectory)])
 
     def list(
         self, wanted: Filter = _EVERYTHING, *, limit: int = 50, before: tuple[datetime, str] | None = None
@@ -188,37 +176,37 @@ class Store:
         except BadInput:  # an imported trajectory may have an id that no journal can have
             return None
 
-    def _read_journal(self, run_id: str, stamp: Stamp) -> _Entry:
+    def _read_journal(self, run_id: str, stamp: Stamp) -> Entry:
         try:
-            return _entry(run_id, stamp, self.journal.trajectory(run_id))
+            return entry(run_id, stamp, self.journal.trajectory(run_id))
         except OrchestraError as error:
-            return _Entry(run_id=run_id, stamp=stamp, fault=str(error))
+            return Entry(run_id=run_id, stamp=stamp, fault=str(error))
 
-    def _take_in(self, entries: Sequence[_Entry]) -> None:
+    def _take_in(self, entries: Sequence[Entry]) -> None:
         """Write all of them, or where that fails each by itself, so that a bad one costs only itself."""
         try:
             self._write(entries)
         except StoreFault:
             if len(entries) == 1:
                 raise
-            for entry in entries:
-                self._take_in([entry])
+            for one in entries:
+                self._take_in([one])
 
-    def _write(self, entries: Sequence[_Entry]) -> None:
+    def _write(self, entries: Sequence[Entry]) -> None:
         try:
             self._commit(entries)
         except duckdb.Error as error:
             self._reopen(error)
             self._commit(entries)
-        for entry in entries:
-            if entry.stamp is not None:
-                self._watch.taken_in(entry.run_id, entry.stamp, unfinished=entry.unfinished)
+        for one in entries:
+            if one.stamp is not None:
+                self._watch.taken_in(one.run_id, one.stamp, unfinished=one.unfinished)
 
-    def _commit(self, entries: Sequence[_Entry]) -> None:
+    def _commit(self, entries: Sequence[Entry]) -> None:
         with self._cursor() as cursor:
             cursor.begin()
             try:
-                _replace(cursor, entries)
+                replace(cursor, entries)
                 cursor.commit()
             except BaseException:
                 with contextlib.suppress(duckdb.Error):  # a commit that failed has rolled back already
@@ -276,30 +264,6 @@ class Store:
             yield cursor
         finally:
             cursor.close()
-
-
-def _entry(run_id: str, stamp: Stamp | None, trajectory: Trajectory | None) -> _Entry:
-    if trajectory is None:  # begun, and nothing in it yet
-        return _Entry(run_id=run_id, stamp=stamp, unfinished=True)
-    return _Entry(run_id=run_id, stamp=stamp, rows=rows(trajectory), unfinished=trajectory.stop is None)
-
-
-def _replace(cursor: duckdb.DuckDBPyConnection, entries: Sequence[_Entry]) -> None:
-    replaced = [entry.run_id for entry in entries if entry.rows is not None]
-    for table, key in _KEYS.items():
-        cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": replaced})  # noqa: S608
-        _append(cursor, table, [row for entry in entries if entry.rows for row in getattr(entry.rows, table)])
-    stamped = [
-        (e.run_id, e.stamp.size, e.stamp.mtime_ns, e.unfinished, e.fault) for e in entries if e.stamp is not None
-    ]
-    cursor.execute("DELETE FROM journals WHERE run_id IN (SELECT unnest($ids))", {"ids": [row[0] for row in stamped]})
-    _append(cursor, "journals", stamped)
-
-
-def _append(cursor: duckdb.DuckDBPyConnection, table: str, new: Sequence[tuple[Any, ...]]) -> None:
-    if new:
-        with cursor.appender(table) as appender:
-            appender.append_rows(list(new))
 
 
 @cache

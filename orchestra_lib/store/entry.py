@@ -1,0 +1,53 @@
+"""What is to be written about one run, and the writing of many at once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+from orchestra_lib.record import record
+from orchestra_lib.store.journal import Stamp
+from orchestra_lib.store.rows import Rows, rows
+from orchestra_lib.trajectory import Trajectory
+
+_KEYS = {"trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id"}
+
+
+@record
+class Entry:
+    """What is to be written about a run: its rows, or why its journal gives none."""
+
+    run_id: str
+    stamp: Stamp | None
+    rows: Rows | None = None
+    unfinished: bool = False
+    fault: str | None = None
+
+
+def entry(run_id: str, stamp: Stamp | None, trajectory: Trajectory | None) -> Entry:
+    """The entry of a run; `trajectory` None: its journal has no whole line yet."""
+    if trajectory is None:
+        return Entry(run_id=run_id, stamp=stamp, unfinished=True)
+    return Entry(run_id=run_id, stamp=stamp, rows=rows(trajectory), unfinished=trajectory.stop is None)
+
+
+def replace(cursor: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> None:
+    """Write entries in place of what is there; the caller holds the transaction.
+
+    A journal that became unreadable leaves the rows that were read from it before.
+    """
+    replaced = [one.run_id for one in entries if one.rows is not None]
+    for table, key in _KEYS.items():
+        cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": replaced})  # noqa: S608
+        _append(cursor, table, [row for one in entries if one.rows for row in getattr(one.rows, table)])
+    stamped = [
+        (one.run_id, one.stamp.size, one.stamp.mtime_ns, one.unfinished, one.fault) for one in entries if one.stamp
+    ]
+    cursor.execute("DELETE FROM journals WHERE run_id IN (SELECT unnest($ids))", {"ids": [row[0] for row in stamped]})
+    _append(cursor, "journals", stamped)
+
+
+def _append(cursor: duckdb.DuckDBPyConnection, table: str, new: Sequence[tuple[Any, ...]]) -> None:
+    if new:
+        with cursor.appender(table) as appender:
+            appender.append_rows(list(new))
