@@ -49,7 +49,8 @@ def _validator(schema_text: str) -> Draft202012Validator:
 
 
 def _problems(problems: list[jsonschema.ValidationError]) -> Iterable[str]:
-    yield from (_problem(problem) for problem in problems[:_MAX_PROBLEMS])
+    # The library reports each missing field on its own; one sentence names them all.
+    yield from dict.fromkeys(_problem(problem) for problem in problems[:_MAX_PROBLEMS])
     if len(problems) > _MAX_PROBLEMS:
         yield "and more"
 
@@ -60,8 +61,8 @@ def _problem(problem: jsonschema.ValidationError) -> str:
     value, wanted = problem.instance, problem.validator_value
     match problem.validator:
         case "required":
-            missing = next(name for name in wanted if name not in value)
-            return f"`{f'{where}.' if where else ''}{missing}` is missing"
+            missing = [f"`{f'{where}.' if where else ''}{name}`" for name in wanted if name not in value]
+            return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         case "additionalProperties":
             known = problem.schema.get("properties", {})
             extra = ", ".join(f"`{name[:_MAX_VALUE]}`" for name in islice((n for n in value if n not in known), 5))
