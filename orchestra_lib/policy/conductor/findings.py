@@ -106,7 +106,7 @@ def _single(
 ) -> Finding:
     if wording.WHICH_COUNTRY.search(question) and (found := _reverse(question, documents)):
         return found
-    if field is None or not subjects:
+    if field is None or not subjects or (field.name == "Borders" and len(subjects) > 1):
         return None
     known = [document for document in subjects.values() if document is not None]
     if not known:
