@@ -98,8 +98,10 @@ def test_a_finished_run_is_left_as_it_is(tmp_path):
     assert Journal(tmp_path).stamp("run-1") == before
 
 
-def test_a_journal_in_which_nothing_was_written_stays_no_run(tmp_path):
+def test_a_run_of_which_nothing_was_written_never_was(tmp_path):
     Journal(tmp_path).open("run-1").close()
+    assert Journal(tmp_path).stamps() == {}
+    (tmp_path / "journals" / "run-1.jsonl").touch()  # what a kill before the first line leaves
     assert Journal(tmp_path).recover() == ()
     assert Journal(tmp_path).trajectory("run-1") is None
 

@@ -416,6 +416,8 @@ def test_a_full_disk_is_a_fault_and_what_was_stored_stays_readable(store, tmp_pa
         with pytest.raises(StoreFault, match="query store failed"):
             store.add(trajectory("big", observation="x" * 200_000))
         assert ids(store.list()) == ["before"]
+        with disk_of(1000), pytest.raises(StoreFault):
+            store.rebuild()
         assert store.get("before") == trajectory("before")
     assert ids(store.list()) == ["later", "before"]
     store.add(trajectory("after"))

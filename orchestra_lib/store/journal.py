@@ -74,8 +74,11 @@ class JournalWriter:
         self._size += len(line)
 
     def close(self) -> None:
-        """Let go of the run; without a `run_finished` it then counts as interrupted."""
+        """Let go of the run; without a `run_finished` it then counts as interrupted, without any event it never was."""
         if self._descriptor is not None:
+            if self._size == 0:
+                with contextlib.suppress(OSError):
+                    self._path.unlink()
             os.close(self._descriptor)
             self._descriptor = None
 

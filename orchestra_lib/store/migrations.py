@@ -4,12 +4,10 @@ A change of the tables is a new step at the end of `MIGRATIONS`. Times are TIMES
 durations seconds, money USD; NULL means unknown. Keys are kept by the one writer, not by an index.
 """
 
-from typing import TYPE_CHECKING
+import duckdb
 
 from orchestra_lib.errors import NewerSchema
-
-if TYPE_CHECKING:
-    import duckdb
+from orchestra_lib.store.transaction import transaction
 
 _FIRST = """
 CREATE TABLE journals (run_id VARCHAR, size BIGINT, mtime_ns BIGINT, unfinished BOOLEAN, fault VARCHAR);
@@ -50,7 +48,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (("first tables", _FIRST),)
 TABLES = ("journals", "trajectories", "turns", "calls", "attempts")
 
 
-def version(connection: "duckdb.DuckDBPyConnection") -> int:
+def version(connection: duckdb.DuckDBPyConnection) -> int:
     """The number of the last step that was applied; 0 for a new file."""
     connection.execute(
         "CREATE TABLE IF NOT EXISTS migrations (number INTEGER, name VARCHAR, applied_at TIMESTAMPTZ DEFAULT now())"
@@ -60,7 +58,7 @@ def version(connection: "duckdb.DuckDBPyConnection") -> int:
     return int(row[0])
 
 
-def migrate(connection: "duckdb.DuckDBPyConnection", *, where: str) -> int:
+def migrate(connection: duckdb.DuckDBPyConnection, *, where: str) -> int:
     """Bring the tables up to date in one transaction; returns how many steps that took.
 
     Raises `NewerSchema`, naming `where`, for a file that a newer workbench has migrated.
@@ -71,19 +69,20 @@ def migrate(connection: "duckdb.DuckDBPyConnection", *, where: str) -> int:
             f"{where} has tables of version {done}, this workbench knows {len(MIGRATIONS)}: update the workbench, "
             "or move that file away and its tables are rebuilt from the journals"
         )
-    connection.begin()
-    try:
-        for number, (name, sql) in enumerate(MIGRATIONS[done:], start=done + 1):
-            connection.execute(sql)
-            connection.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", [number, name])
-        connection.commit()
-    except BaseException:
-        connection.rollback()
-        raise
+    with transaction(connection):
+        _apply(connection, done)
     return len(MIGRATIONS) - done
 
 
-def drop(connection: "duckdb.DuckDBPyConnection") -> None:
-    """Remove every table, so that `migrate` makes them new."""
-    for table in (*TABLES, "migrations"):
-        connection.execute(f"DROP TABLE IF EXISTS {table}")
+def renew(connection: duckdb.DuckDBPyConnection) -> None:
+    """Replace every table by an empty one of the newest version, in one transaction."""
+    with transaction(connection):
+        for table in (*TABLES, "migrations"):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
+        _apply(connection, version(connection))
+
+
+def _apply(connection: duckdb.DuckDBPyConnection, done: int) -> None:
+    for number, (name, sql) in enumerate(MIGRATIONS[done:], start=done + 1):
+        connection.execute(sql)
+        connection.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", [number, name])

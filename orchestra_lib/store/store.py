@@ -26,8 +26,9 @@ from orchestra_lib.store import query
 from orchestra_lib.store.database import Database, is_damage, open_database, set_aside
 from orchestra_lib.store.entry import Entry, entry, replace
 from orchestra_lib.store.journal import Journal, Stamp
-from orchestra_lib.store.migrations import drop, migrate
+from orchestra_lib.store.migrations import renew
 from orchestra_lib.store.summary import COLUMNS, Filter, Summary, summary, where
+from orchestra_lib.store.transaction import transaction
 from orchestra_lib.store.watch import Watch
 from orchestra_lib.trajectory import Trajectory
 
@@ -140,8 +141,7 @@ class Store:
         with self._lock:
             try:
                 with self._cursor() as cursor:
-                    drop(cursor)
-                    migrate(cursor, where=str(self._database.path))
+                    renew(cursor)
             except duckdb.Error as error:
                 self._reopen(error)
             self._adopt(self._database)
@@ -203,15 +203,8 @@ class Store:
                 self._watch.taken_in(one.run_id, one.stamp, unfinished=one.unfinished)
 
     def _commit(self, entries: Sequence[Entry]) -> None:
-        with self._cursor() as cursor:
-            cursor.begin()
-            try:
-                replace(cursor, entries)
-                cursor.commit()
-            except BaseException:
-                with contextlib.suppress(duckdb.Error):  # a commit that failed has rolled back already
-                    cursor.rollback()
-                raise
+        with self._cursor() as cursor, transaction(cursor):
+            replace(cursor, entries)
 
     def _refresh(self) -> None:
         """Sync unless another thread is at it; what cannot be taken in does not keep the rest from being read."""
