@@ -75,7 +75,7 @@ def test_a_mistake_names_the_field_and_the_remedy(wrong: dict[str, Any], says: s
 
 def test_every_missing_field_is_named() -> None:
     two = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"]}
-    with pytest.raises(ModelMistake, match="`a`, `b` are missing. It"):
+    with pytest.raises(ModelMistake, match="`a`, `b` are missing"):
         arguments.check(spec(two), ToolCall.of("1", "search", {}))
 
 

@@ -19,7 +19,8 @@ from orchestra_lib.errors import StoreFault
 from orchestra_lib.toolkit.passage import Found, Passage
 
 _TITLE_WEIGHT = 4
-_WEAK = 0.4
+_WEAK = 0.5
+"""The share of a question's meaning that an unnamed passage must cover; names the library lacks count in full."""
 _LONGEST_NAME = 8
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
 _STOPWORDS = frozenset(bm25s.tokenization.STOPWORDS_EN_PLUS)
