@@ -18,6 +18,8 @@ from orchestra_lib.toolkit.search_index import SearchIndex, words
 from orchestra_lib.toolkit.user_index import current
 
 BUILT_IN = LocalSearch()
+FACTS = LocalSearch()
+FACTS._built_in = SearchIndex.of(country_passages())  # without the README, whose words change
 
 
 def answer(query: str, search: LocalSearch = BUILT_IN, **more: int) -> str:
@@ -87,16 +89,14 @@ def test_passages_are_short_and_name_no_code() -> None:
 
 @pytest.mark.parametrize("query", ["NVIDIA share price today", "Who wrote Hamlet?", "zzzz", "the of and", "?!"])
 def test_words_that_are_nowhere_give_no_results(query: str) -> None:
-    assert answer(query) == "No results: none of these words is in the library."
+    assert answer(query, FACTS) == "No results: none of these words is in the library."
 
 
 @pytest.mark.parametrize(
     "query", ["1969 is a leap year, so July 20 is a Friday.", "train from home to work by bus in 20 min"]
 )
 def test_a_weak_match_is_no_match(query: str) -> None:
-    search = LocalSearch()
-    search._built_in = SearchIndex.of(country_passages())  # without the README, whose words change
-    assert answer(query, search).startswith("No good match. The closest titles are: ")
+    assert answer(query, FACTS).startswith("No good match. The closest titles are: ")
 
 
 def test_k_bounds_the_passages() -> None:
@@ -279,3 +279,7 @@ def test_words_are_folded(said: str, read: list[str]) -> None:
 def test_an_index_of_nothing_cannot_be_built() -> None:
     with pytest.raises(ValueError, match="no passage has a word in it"):
         SearchIndex.of([Passage(title="the", text="…", source="s")])
+
+
+def test_the_workbench_answers_about_itself() -> None:
+    assert BUILT_IN.search("How do I start the workbench?")[0].passage.source == "README.md"

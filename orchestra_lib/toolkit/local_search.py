@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -95,7 +96,8 @@ def _own_documents() -> Iterator[Passage]:
     for path in [_ROOT / "README.md", *sorted((_ROOT / "docs").glob("*.md"))]:
         if path.is_file():
             source = str(path.relative_to(_ROOT))
-            yield from split(path.read_text("utf-8"), title=f"Workbench {path.stem}", source=source, markdown=True)
+            for passage in split(path.read_text("utf-8"), title=path.stem, source=source, markdown=True):
+                yield replace(passage, names=("workbench", "Orchestra Workbench"))
 
 
 def _passage(number: int, passage: Passage) -> str:

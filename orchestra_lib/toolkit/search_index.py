@@ -76,7 +76,7 @@ class SearchIndex:
         candidates = dict.fromkeys([*sorted(named), *(int(index) for index in best if scores[index] > 0)])
         ranked = sorted(candidates, key=lambda index: (index not in named, -scores[index]))
         shares = self._weights(query)
-        kept = [index for index in ranked if index in named or self._covers(index, shares) >= _WEAK]
+        kept = [index for index in ranked if index in named or self._answers(index, shares)]
         return [
             Found(passage=self._passages[index], score=float(scores[index]), named=index in named) for index in kept[:k]
         ]
@@ -121,10 +121,12 @@ class SearchIndex:
         whole = sum(rarity.values())
         return {term: weight / whole for term, weight in rarity.items()}
 
-    def _covers(self, index: int, shares: dict[str, float]) -> float:
+    def _answers(self, index: int, shares: dict[str, float]) -> bool:
+        """Whether the query says the whole title, or the passage covers enough of what the query means."""
         passage = self._passages[index]
-        present = set(terms(f"{passage.title} {passage.text}"))
-        return sum(share for term, share in shares.items() if term in present)
+        title, text = set(terms(passage.title)), set(terms(passage.text))
+        covered = sum(share for term, share in shares.items() if term in title | text)
+        return (bool(title) and title <= shares.keys()) or covered >= _WEAK
 
 
 class _StoredPassages:
