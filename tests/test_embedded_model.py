@@ -13,13 +13,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
 from orchestra_lib.errors import BadInput, ProviderFault, WeightsFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
-from orchestra_lib.model.embedded import EmbeddedModel, EmbeddedServer
+from orchestra_lib.model.embedded import EmbeddedModel
 from orchestra_lib.model.registry import Entry, Registry
+from orchestra_lib.model.server import EmbeddedServer
 from orchestra_lib.model.weights import WeightsCatalog
 
 embedded = [
@@ -105,6 +107,35 @@ class TestServed:
         assert usage is not None
         assert (usage.cached_tokens or 0) > 200
 
+    def test_a_beginning_is_kept_for_the_next_start_and_holds_nothing_of_a_task(
+        self, own: EmbeddedModel, tmp_path: Path
+    ) -> None:
+        system = {"role": "system", "content": "Remember the rule. " * 60}
+        request = ChatRequest(messages=(system, {"role": "user", "content": "zebra crossing?"}), max_tokens=4)
+
+        def cached() -> int:
+            own.expect([system])
+            usage = asyncio.run(ask(own, request))[1].attempts[-1].usage
+            own.stop()
+            return (usage and usage.cached_tokens) or 0
+
+        assert cached() > 200
+        (file,) = (tmp_path / "cache").iterdir()
+        changed = file.stat().st_mtime_ns
+        assert cached() > 200
+        assert file.stat().st_mtime_ns == changed  # loaded, and not read anew
+
+    def test_a_damaged_beginning_is_read_anew(self, own: EmbeddedModel, tmp_path: Path) -> None:
+        system = {"role": "system", "content": "Remember the rule. " * 60}
+        asyncio.run(own.warm([system]))
+        own.stop()
+        (file,) = (tmp_path / "cache").iterdir()
+        size = file.stat().st_size
+        os.truncate(file, size // 2)
+        asyncio.run(own.warm([system]))
+        assert asyncio.run(ask(own))[1].content
+        assert file.stat().st_size == size
+
     def test_it_serves_several_loops_one_after_the_other(self, shared: EmbeddedModel) -> None:
         assert [asyncio.run(ask(shared))[1].finish_reason for _ in range(2)]
 
@@ -153,10 +184,10 @@ class TestProcess:
         assert own.server.pid is None
 
     def test_starting_at_once_starts_one(self, own: EmbeddedModel) -> None:
-        async def run() -> list[str]:
+        async def run() -> list[Entry]:
             return await asyncio.gather(*(own.server.start() for _ in range(6)))
 
-        assert len(set(asyncio.run(run()))) == 1
+        assert len({entry.pid for entry in asyncio.run(run())}) == 1
 
     def test_it_is_started_again_after_a_crash(self, own: EmbeddedModel) -> None:
         asyncio.run(ask(own))
@@ -189,14 +220,12 @@ class TestProcess:
     def test_only_its_owner_can_read_the_key_and_a_stranger_gets_nothing(
         self, own: EmbeddedModel, tmp_path: Path
     ) -> None:
-        import httpx
-
-        url = asyncio.run(own.server.start())
+        entry = asyncio.run(own.server.start())
         (file,) = (tmp_path / "run").glob("*.json")
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert own.server.api_key not in " ".join(psutil.Process(own.server.pid).cmdline())
+        assert entry.key not in " ".join(psutil.Process(entry.pid).cmdline())
         body = {"messages": [{"role": "user", "content": "x"}]}
-        assert httpx.post(f"{url}/chat/completions", json=body).status_code == 401
+        assert httpx.post(f"{entry.address}/v1/chat/completions", json=body).status_code == 401
 
     def test_no_key_of_the_user_reaches_the_worker(self, own: EmbeddedModel, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")
@@ -244,6 +273,7 @@ def program(home: Path, then: str) -> list[str]:
     code = f"""
 import asyncio; from pathlib import Path
 from orchestra_lib.model.embedded import EmbeddedModel
+from orchestra_lib.model.server import EmbeddedServer
 from orchestra_lib.model.weights import WeightsCatalog
 home = Path({str(home)!r})
 model = EmbeddedModel({NAME!r}, lambda: WeightsCatalog.load(home).path({NAME!r}), home)

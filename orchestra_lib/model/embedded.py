@@ -1,135 +1,25 @@
-"""Embedded models: a llama.cpp server in a process of its own, started when first needed.
-
-One process per model and home: a second program (the CLI beside the app) finds the running one
-through a file under the home that only its owner can read, and uses it.
-"""
+"""Embedded models as `ChatModel`s: llama.cpp in a process of its own, with shared beginnings kept warm."""
 
 import asyncio
-import json
-import os
-import re
-import secrets
-import subprocess
-import sys
-import tempfile
 import threading
-from asyncio import AbstractEventLoop, Semaphore
+from asyncio import AbstractEventLoop
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from filelock import FileLock, Timeout
-
-from orchestra_lib.codec import dumps, to_data
-from orchestra_lib.errors import BadInput, ProviderFault
+from orchestra_lib.errors import ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
-from orchestra_lib.model.openai_compatible import OpenAICompatible, Patience
-from orchestra_lib.model.registry import Entry, Registry
-from orchestra_lib.model.worker import Order
+from orchestra_lib.model.openai_compatible import Dialect, OpenAICompatible, Patience
+from orchestra_lib.model.registry import Entry
+from orchestra_lib.model.server import EmbeddedServer
 from orchestra_lib.pricing import Attempt
 
-START_TIMEOUT_S = 300.0
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
+Messages = tuple[Mapping[str, Any], ...]
 _PATIENCE = Patience(idle_s=300.0, total_s=900.0, max_retries=0)
-
-
-class EmbeddedServer:
-    """One model's server process. Safe to start from several tasks, threads and processes at once.
-
-    `parallel` replies run at the same time and share `context` tokens equally. `batch` is how many prompt
-    tokens are read between two looks at the connection: about a second's worth, so that a cancel is quick.
-    """
-
-    def __init__(
-        self, gguf: Path, name: str, home: Path, *, parallel: int = 2, context: int = 8192, batch: int = 32
-    ) -> None:
-        if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
-            raise BadInput(f"the model name {name!r} must consist of letters, digits, '.', '_' and '-'")
-        self._name = name
-        self._order = Order(
-            gguf=str(gguf), name=name, key="", parallel=parallel, context=context, batch=batch, threads=1
-        )
-        self._registry = Registry(path=home / "run" / f"model-{name}.json")
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
-        self._entry: Entry | None = None
-
-    @property
-    def parallel(self) -> int:
-        """How many replies can run at the same time."""
-        return self._order.parallel
-
-    @property
-    def pid(self) -> int | None:
-        """The serving process, also one that another program started; None before the first start."""
-        return self._entry.pid if self._entry else None
-
-    @property
-    def api_key(self) -> str | None:
-        """The key of the running server; it lives in memory and in the owner's registry file only."""
-        return self._entry.key if self._entry else None
-
-    async def start(self) -> str:
-        """Make sure that the model is served and return its base URL. Raises `ProviderFault`."""
-        return f"{(await asyncio.to_thread(self._ensure)).address}/v1"
-
-    def stop(self) -> None:
-        """End the process if this object started it; a borrowed one goes on."""
-        with self._lock:
-            if self._process is not None:
-                _end(self._process)
-                if self._entry is not None:
-                    self._registry.forget(self._entry)
-            self._process = self._entry = None
-
-    def alive(self) -> bool:
-        """True when the server still answers."""
-        if self._process is not None:
-            return self._process.poll() is None
-        return self._entry is not None and self._entry.answers()
-
-    def lost(self) -> bool:
-        """True when the process has ended, or ends within a moment: a broken connection is seen first."""
-        if self._process is not None:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=0.5)
-        return not self.alive()
-
-    def _ensure(self) -> Entry:
-        with self._lock:
-            if self._entry is not None and self.alive():
-                return self._entry
-            try:
-                self._registry.path.parent.mkdir(parents=True, exist_ok=True)
-                with FileLock(self._registry.path.with_suffix(".lock"), timeout=START_TIMEOUT_S):
-                    self._entry = self._borrow() or self._launch()
-            except (Timeout, OSError) as error:
-                raise ProviderFault(f"the embedded model {self._name} could not be started ({error})") from None
-            return self._entry
-
-    def _borrow(self) -> Entry | None:
-        if self._process is not None:
-            _end(self._process)
-        self._process = None
-        entry = self._registry.read()
-        return entry if entry is not None and entry.gguf == self._order.gguf and entry.answers() else None
-
-    def _launch(self) -> Entry:
-        key = secrets.token_urlsafe(32)
-        with tempfile.TemporaryFile("w+", errors="replace") as log:
-            process = _spawn(log)
-            answer = _ask(process, dumps(to_data(replace(self._order, key=key))))
-            if "address" not in answer:
-                _end(process)
-                raise ProviderFault(f"the embedded model {self._name} did not start: {_cause(answer, process, log)}")
-        self._process = process
-        entry = Entry(pid=process.pid, address=answer["address"], key=key, gguf=self._order.gguf)
-        self._registry.write(entry)
-        return entry
 
 
 class EmbeddedModel:
@@ -145,7 +35,9 @@ class EmbeddedModel:
         self._options = options
         self._server: EmbeddedServer | None = None
         self._lock = threading.Lock()
-        self._places: WeakKeyDictionary[AbstractEventLoop, Semaphore] = WeakKeyDictionary()
+        self._gates: WeakKeyDictionary[AbstractEventLoop, _Gate] = WeakKeyDictionary()
+        self._expected: list[Messages] = []
+        self._warm: set[tuple[int, int]] = set()
 
     @property
     def name(self) -> str:
@@ -160,106 +52,86 @@ class EmbeddedModel:
             return self._server
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
-        """Deltas, then one `Completion`. A server that died before the first word is started once more."""
-        server, asked = await asyncio.to_thread(lambda: self.server), monotonic()
-        async with self._place(server):
-            queue_s = monotonic() - asked
-            failed: list[Attempt] = []
+        """Deltas, then one `Completion`. A server that died before the first word is started once more.
+
+        `queue_s` of the last attempt is the wait for a free place, a start and a cold beginning.
+        """
+        asked, server = monotonic(), await asyncio.to_thread(lambda: self.server)
+        failed: list[Attempt] = []
+        async with self._gate(server).places:
             while True:
-                base_url = await server.start()
-                started, shown = monotonic(), False
+                shown = False
                 try:
-                    async with aclosing(self._reply(server, base_url, request)) as pieces:
+                    entry = await server.start()
+                    await self._read_beginning(server, entry, request.messages)
+                    queue_s = monotonic() - asked
+                    async with aclosing(self._client(entry).stream(request)) as pieces:
                         async for piece in pieces:
                             shown = True
                             yield _entered(piece, tuple(failed), queue_s)
                     return
                 except ProviderFault as fault:
-                    if shown or failed or not await asyncio.to_thread(server.lost):
-                        raise
-                    failed.append(_failed(self._name, monotonic() - started, str(fault)))
+                    again = not (shown or failed) and fault.attempts and await asyncio.to_thread(server.lost)
+                    failed += fault.attempts
+                    if not again:
+                        raise ProviderFault(str(fault), tuple(failed)) from None
+
+    def expect(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Announce a beginning that many requests share: it is read once and kept on disk for later starts.
+
+        It must hold nothing of a user: no task, no preference, no date.
+        """
+        if (beginning := tuple(messages)) not in self._expected:
+            self._expected.append(beginning)
 
     async def warm(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Read a shared beginning into the prompt cache, so that what starts with it answers sooner."""
-        request = ChatRequest(messages=tuple(messages), max_tokens=1)
-        async with aclosing(self.stream(request)) as pieces:
-            async for _ in pieces:
-                pass
+        """Have a shared beginning in the prompt cache now. Raises `ProviderFault`, `WeightsFault`."""
+        self.expect(messages)
+        server = await asyncio.to_thread(lambda: self.server)
+        await self._read_beginning(server, await server.start(), tuple(messages))
 
     def stop(self) -> None:
         """End the server process if this program started it."""
         if self._server is not None:
             self._server.stop()
 
-    def _reply(
-        self, server: EmbeddedServer, base_url: str, request: ChatRequest
-    ) -> AsyncGenerator[Delta | Completion, None]:
-        model = OpenAICompatible(self._name, base_url, self._name, api_key=server.api_key, patience=_PATIENCE)
-        return model.stream(request)
+    async def _read_beginning(self, server: EmbeddedServer, entry: Entry, messages: Messages) -> None:
+        number = next((n for n, known in enumerate(self._expected) if messages[: len(known)] == known), None)
+        if number is None or (entry.pid, number) in self._warm:
+            return
+        beginning, slot = self._expected[number], number % server.parallel
+        async with self._gate(server).reading:
+            if (entry.pid, number) in self._warm:
+                return
+            # What another program serves it has warmed for itself: loading it again would push out its work.
+            kept = server.borrowed or await asyncio.to_thread(server.beginnings.restore, entry, slot, beginning)
+            if not kept:
+                client = self._client(entry, Dialect(extra_body={"id_slot": slot}))
+                async with aclosing(client.stream(ChatRequest(messages=beginning, max_tokens=1))) as pieces:
+                    async for _ in pieces:
+                        pass
+                await asyncio.to_thread(server.beginnings.save, entry, slot, beginning)
+            self._warm.add((entry.pid, number))
 
-    def _place(self, server: EmbeddedServer) -> Semaphore:
-        return self._places.setdefault(asyncio.get_running_loop(), Semaphore(server.parallel))
+    def _client(self, entry: Entry, dialect: Dialect | None = None) -> OpenAICompatible:
+        address = f"{entry.address}/v1"
+        return OpenAICompatible(self._name, address, self._name, api_key=entry.key, patience=_PATIENCE, dialect=dialect)
+
+    def _gate(self, server: EmbeddedServer) -> "_Gate":
+        return self._gates.setdefault(asyncio.get_running_loop(), _Gate(server.parallel))
+
+
+class _Gate:
+    """What tasks of one event loop wait for: a place among the replies, and their turn to warm up."""
+
+    def __init__(self, parallel: int) -> None:
+        self.places = asyncio.Semaphore(parallel)
+        self.reading = asyncio.Lock()
 
 
 def _entered(piece: Delta | Completion, failed: tuple[Attempt, ...], queue_s: float) -> Delta | Completion:
-    """A completion with the tries before it, and the wait for a free place, on its ledger."""
+    """A completion with the tries before it, and the wait, on its ledger."""
     if isinstance(piece, Delta):
         return piece
     *before, last = piece.attempts
     return replace(piece, attempts=(*failed, *before, replace(last, queue_s=queue_s)))
-
-
-def _failed(name: str, wall_s: float, error: str) -> Attempt:
-    return Attempt(priced_as=name, wall_s=wall_s, billed=False, error=error)
-
-
-def _spawn(log: IO[str]) -> subprocess.Popen[str]:
-    # Only what a process needs to run: no key of the user's reaches the worker. A session of its own
-    # keeps Ctrl-C from ending it before the run that uses it is written down.
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return subprocess.Popen(
-        [sys.executable, "-m", "orchestra_lib.model.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-        cwd=Path(__file__).parents[2],
-        env={**environment, "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "1"},
-        start_new_session=True,
-    )
-
-
-def _ask(process: subprocess.Popen[str], order: str) -> dict[str, str]:
-    """Send the order and wait for the answer; empty when the worker died or took too long."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    alarm = threading.Timer(START_TIMEOUT_S, process.kill)
-    alarm.daemon = True
-    alarm.start()
-    try:
-        process.stdin.write(order + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-    except BrokenPipeError:
-        line = ""
-    finally:
-        alarm.cancel()
-    answer = json.loads(line) if line else {}
-    return {str(key): str(value) for key, value in answer.items()}
-
-
-def _cause(answer: Mapping[str, str], process: subprocess.Popen[str], log: IO[str]) -> str:
-    log.seek(0)
-    last = next((line.strip() for line in reversed(log.readlines()) if line.strip()), "")
-    return answer.get("error") or f"its process ended with code {process.returncode} {last[-200:]}".strip()
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-    try:
-        process.wait(timeout=2)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

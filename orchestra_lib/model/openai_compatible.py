@@ -121,8 +121,9 @@ class OpenAICompatible:
                 completion = reply.completion((*attempts, final))
             except (openai.OpenAIError, TimeoutError, ValueError, RecursionError) as error:
                 failure = failure_of(error, self._endpoint())
-                attempts.append(self._attempt(started, error=failure.message, billed=False))
-                await self._wait_or_raise(failure, shown, len(attempts), deadline)
+                # Once it has begun to write a provider may charge for it; before that it does not.
+                attempts.append(self._attempt(started, error=failure.message, billed=shown, usage=reply.usage))
+                await self._wait_or_raise(failure, shown, tuple(attempts), deadline)
                 continue
             yield completion
             return
@@ -145,11 +146,14 @@ class OpenAICompatible:
                     for delta in reply.add(chunk):
                         yield delta
 
-    async def _wait_or_raise(self, failure: Failure, shown: bool, tries: int, deadline: float) -> None:
+    async def _wait_or_raise(
+        self, failure: Failure, shown: bool, attempts: tuple[Attempt, ...], deadline: float
+    ) -> None:
+        tries = len(attempts)
         wait_s = self._patience.before_retry(tries - 1, failure.wait_s) if failure.retryable and not shown else None
         if wait_s is None or wait_s >= _left(deadline):
             times = f" (after {tries} tries)" if tries > 1 else ""
-            raise ProviderFault(failure.message + times) from None
+            raise ProviderFault(failure.message + times, attempts) from None
         await asyncio.sleep(wait_s)
 
     def _client(self) -> openai.AsyncOpenAI:

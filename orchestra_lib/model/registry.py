@@ -4,7 +4,9 @@ import contextlib
 import json
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -28,15 +30,20 @@ class Entry:
         """True when that process lives and its server takes the key."""
         try:
             os.kill(self.pid, 0)
-            with httpx.Client(trust_env=False, timeout=ASK_TIMEOUT_S) as client:
-                asked = client.post(
-                    f"{self.address}/tokenize",
-                    json={"content": "hello"},
-                    headers={"Authorization": f"Bearer {self.key}"},
-                )
-            return asked.status_code == httpx.codes.OK
-        except (OSError, httpx.HTTPError):
+        except OSError:
             return False
+        return self.post("/tokenize", {"content": "hello"}, timeout_s=ASK_TIMEOUT_S)
+
+    def post(self, path: str, body: Mapping[str, Any], *, timeout_s: float) -> bool:
+        """Ask the server for something; False when it does not do it."""
+        try:
+            with httpx.Client(trust_env=False, timeout=timeout_s) as client:
+                answer = client.post(
+                    f"{self.address}{path}", json=body, headers={"Authorization": f"Bearer {self.key}"}
+                )
+        except (OSError, httpx.HTTPError, httpx.InvalidURL):
+            return False
+        return answer.status_code == httpx.codes.OK
 
 
 @record

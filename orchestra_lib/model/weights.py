@@ -7,14 +7,11 @@ size and time of change. Where it comes from: the model hub, or packages where t
 import json
 import shutil
 import threading
-import time
 import tomllib
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 from filelock import FileLock, Timeout
 
@@ -23,30 +20,11 @@ from orchestra_lib.errors import BadInput, WeightsFault
 from orchestra_lib.model import hub, packages
 from orchestra_lib.model.digest import sha256_of
 from orchestra_lib.model.draft import Draft, SourceFault, Tick, Weights
-from orchestra_lib.record import record
+from orchestra_lib.model.progress import Progress, WeightsStatus, status_of
 
 CATALOG = Path(__file__).parents[2] / "data" / "models" / "weights.toml"
-_RATE_WINDOW_S = 10.0
-_TELL_EVERY_S = 0.25
 _SPARE_BYTES = 64 << 20
-
-State = Literal["absent", "partial", "fetching", "checking", "ready", "failed"]
-
-
-@record
-class WeightsStatus:
-    """Where a weights file stands. `rate_bps` is bytes per second, `eta_s` seconds left; None when unknown.
-
-    `absent` and `partial` wait for a fetch, `partial` with some bytes here; `error` says why one failed.
-    """
-
-    name: str
-    state: State
-    done_bytes: int
-    total_bytes: int
-    rate_bps: float | None = None
-    eta_s: float | None = None
-    error: str | None = None
+__all__ = ["WeightsCatalog", "WeightsStatus"]
 
 
 class WeightsCatalog:
@@ -81,11 +59,11 @@ class WeightsCatalog:
         """Where it stands, without waiting: from the fetch under way in this process, or from the disk."""
         weights = self.get(name)
         if any(self._checked(weights, place) for place in self._places(weights)):
-            return _status(weights, "ready", weights.bytes)
+            return status_of(weights, "ready", weights.bytes)
         if (live := self._live.get(name)) is not None:
             return live
         done = Draft(weights, self._target(weights)).size
-        return _status(weights, "partial" if done else "absent", done)
+        return status_of(weights, "partial" if done else "absent", done)
 
     def path(self, name: str) -> Path:
         """The checked file. Hashes one that lies there unchecked. Raises `WeightsFault` when there is none."""
@@ -107,7 +85,7 @@ class WeightsCatalog:
         Goes on where an earlier fetch stopped. Raises `WeightsFault` when no source has it, the disk
         is full or `cancel` is set; what has arrived stays for the next time.
         """
-        progress = _Progress(self.get(name), self._live, on_progress, cancel or threading.Event())
+        progress = Progress(self.get(name), self._live, on_progress, cancel or threading.Event())
         try:
             place = self._fetch(self.get(name), progress)
         except (WeightsFault, OSError) as error:
@@ -115,10 +93,10 @@ class WeightsCatalog:
             progress.fail(str(fault))
             raise fault from None
         self._live.pop(name, None)
-        progress.tell(_status(self.get(name), "ready", self.get(name).bytes))
+        progress.tell(status_of(self.get(name), "ready", self.get(name).bytes))
         return place
 
-    def _fetch(self, weights: Weights, progress: "_Progress") -> Path:
+    def _fetch(self, weights: Weights, progress: Progress) -> Path:
         with suppress(WeightsFault):
             return self.path(weights.name)
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -160,61 +138,7 @@ class WeightsCatalog:
         self._note(weights).write_text(json.dumps(_mark(weights, place)))
 
 
-class _Progress:
-    """Tells how a fetch goes: at most four times a second, with the rate of the last ten seconds."""
-
-    def __init__(
-        self,
-        weights: Weights,
-        live: dict[str, WeightsStatus],
-        listener: Callable[[WeightsStatus], None] | None,
-        cancel: threading.Event,
-    ) -> None:
-        self._weights = weights
-        self._live = live
-        self._listener = listener
-        self._cancel = cancel
-        self._seen: deque[tuple[float, int]] = deque()
-        self._told_at = 0.0
-
-    def tick(self, done: int) -> None:
-        """So many bytes are here. Raises `WeightsFault` when the fetch was cancelled."""
-        self.stop_if_cancelled()
-        now = time.monotonic()
-        self._seen.append((now, done))
-        while now - self._seen[0][0] > _RATE_WINDOW_S:
-            self._seen.popleft()
-        if now - self._told_at >= _TELL_EVERY_S:
-            self._told_at = now
-            self.tell(_status(self._weights, "fetching", done, self._rate()))
-
-    def checking(self) -> None:
-        self.tell(_status(self._weights, "checking", self._weights.bytes))
-
-    def fail(self, message: str) -> None:
-        done = self._seen[-1][1] if self._seen else 0
-        failed = WeightsStatus(
-            name=self._weights.name, state="failed", done_bytes=done, total_bytes=self._weights.bytes, error=message
-        )
-        self._live[self._weights.name] = failed
-        self.tell(failed)
-
-    def tell(self, status: WeightsStatus) -> None:
-        if status.state != "ready":
-            self._live[status.name] = status
-        if self._listener is not None:
-            self._listener(status)
-
-    def stop_if_cancelled(self) -> None:
-        if self._cancel.is_set():
-            raise WeightsFault(f"fetching {self._weights.name} was stopped; the next fetch goes on from here")
-
-    def _rate(self) -> float | None:
-        (start, before), (end, now) = self._seen[0], self._seen[-1]
-        return (now - before) / (end - start) if end - start >= 1.0 and now > before else None
-
-
-def _complete(draft: Draft, progress: _Progress) -> None:
+def _complete(draft: Draft, progress: Progress) -> None:
     """Fill and check the draft from the first source that can."""
     reasons: list[str] = []
     progress.tick(draft.size)
@@ -280,13 +204,6 @@ def _installed(weights: Weights) -> Path | None:
 def _mark(weights: Weights, place: Path) -> dict[str, object]:
     about = place.stat()
     return {"path": str(place), "bytes": about.st_size, "changed_ns": about.st_mtime_ns, "sha256": weights.sha256}
-
-
-def _status(weights: Weights, state: State, done: int, rate: float | None = None) -> WeightsStatus:
-    eta_s = (weights.bytes - done) / rate if rate else None
-    return WeightsStatus(
-        name=weights.name, state=state, done_bytes=done, total_bytes=weights.bytes, rate_bps=rate, eta_s=eta_s
-    )
 
 
 def _disk_fault(name: str, error: OSError) -> WeightsFault:

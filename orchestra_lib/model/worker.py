@@ -22,7 +22,8 @@ PING_S = 5
 class Order:
     """What to serve. `context` is in tokens for all slots together, `batch` how many are read at a time.
 
-    A batch cannot be interrupted, so its length is how long a cancel may take.
+    A batch cannot be interrupted, so its length is how long a cancel may take. `cache` is the folder of
+    saved prompt caches.
     """
 
     gguf: str
@@ -32,6 +33,7 @@ class Order:
     context: int
     batch: int
     threads: int
+    cache: str
 
 
 def main() -> int:
@@ -67,6 +69,7 @@ def _serve(order: Order) -> Any:
     params.n_threads_http = order.parallel + 2
     params.cache_ram_mib = 256  # the default would keep up to 8 GB of old prompts
     params.sse_ping_interval = PING_S
+    params.slot_save_path = os.path.join(order.cache, "")
     params.cors_origins = ""
     params.ui = False
     params.endpoint_slots = False
