@@ -9,6 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import bm25s
@@ -22,22 +23,29 @@ _TITLE_WEIGHT = 4
 _WEAK = 0.5
 """The share of a question's meaning that an unnamed passage must cover; names the library lacks count in full."""
 _LONGEST_NAME = 8
-_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+")
+_INNER = re.compile(r"(?<=[^\W_])['’.](?=[^\W_])")  # within a word: d'Ivoire, U.S.
 _STOPWORDS = frozenset(bm25s.tokenization.STOPWORDS_EN_PLUS)
-_STEM = Stemmer.Stemmer("english")
+_STEMMER = Stemmer.Stemmer("english", 0)
+
+
+@lru_cache(maxsize=1 << 17)
+def _stem(word: str) -> str:
+    stem: str = _STEMMER.stemWord(word)
+    return stem
 
 
 def words(text: str) -> list[str]:
     """The words of a text, folded: "Côte d'Ivoire" gives cote, divoire."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    plain = "".join(char for char in plain if not unicodedata.combining(char))
-    return [re.sub(r"['’.]", "", word) for word in _WORD.findall(plain)]
+    plain = text.casefold()
+    if not plain.isascii():
+        plain = "".join(char for char in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(char))
+    return _WORD.findall(_INNER.sub("", plain))
 
 
 def terms(text: str) -> list[str]:
     """The words that carry meaning, stemmed."""
-    stems: list[str] = _STEM.stemWords([word for word in words(text) if word not in _STOPWORDS])
-    return stems
+    return [_stem(word) for word in words(text) if word not in _STOPWORDS]
 
 
 class SearchIndex:
@@ -97,7 +105,7 @@ class SearchIndex:
 
     def _named(self, query: str) -> set[int]:
         """Passages whose name stands in the query; of names that overlap the longest counts."""
-        said = _STEM.stemWords(words(query))
+        said = [_stem(word) for word in words(query)]
         found: set[int] = set()
         start = 0
         while start < len(said):
@@ -175,6 +183,6 @@ def _names(passages: Iterable[Passage]) -> dict[tuple[str, ...], set[int]]:
     table: dict[tuple[str, ...], set[int]] = {}
     for index, passage in enumerate(passages):
         for name in passage.names:
-            if key := tuple(_STEM.stemWords(words(name))):
+            if key := tuple(_stem(word) for word in words(name)):
                 table.setdefault(key, set()).add(index)
     return table
