@@ -232,6 +232,20 @@ def test_retries_are_bounded() -> None:
     assert "after 3 tries" in message
 
 
+def test_a_fault_carries_its_tries_for_the_bill() -> None:
+    def tries(*replies: Reply) -> list[tuple[bool, bool]]:
+        async def run() -> ProviderFault:
+            async with serving(*replies) as server:
+                with pytest.raises(ProviderFault) as caught:
+                    await collect(model(server))
+                return caught.value
+
+        return [(attempt.billed, attempt.usage is None) for attempt in asyncio.run(run()).attempts]
+
+    assert tries(http(503, b"{}")) == [(False, True)] * 3
+    assert tries(sse(chunk(content="x"), "{broken")) == [(True, True)]  # it had begun to write: cost unknown
+
+
 def test_retry_after_is_honoured_and_a_long_one_ends_the_tries() -> None:
     started = asyncio.run(_timed(http(429, b"{}", "retry-after: 0.15"), FINE))
     assert started >= 0.15

@@ -280,6 +280,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.data, self.ranges, self.break_after, self.honours_ranges = WHOLE, list[str | None](), 0, True
+        self.etag: str | None = None
 
     def answer(self, request: BaseHTTPRequestHandler, *, body: bool) -> None:
         asked = request.headers.get("Range") if self.honours_ranges else None
@@ -288,6 +289,8 @@ class Hub:
         if asked:
             request.send_header("Content-Range", f"bytes {start}-{len(self.data) - 1}/{len(self.data)}")
         request.send_header("Content-Length", str(len(self.data) - start))
+        if self.etag:
+            request.send_header("ETag", f'"{self.etag}"')
         request.end_headers()
         if body:
             self.ranges.append(asked)
@@ -360,6 +363,15 @@ def test_a_hub_with_other_bytes_gives_way_to_the_packages(
     with hub_running(box, monkeypatch) as hub:
         hub.data = data
         assert box.fetch() == WHOLE
+
+
+def test_a_hub_that_tags_the_file_with_another_hash_is_not_asked_for_it(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hub_running(box, monkeypatch) as hub:
+        hub.etag = "0" * 64
+        assert box.fetch() == WHOLE
+        assert hub.ranges == []
 
 
 def test_a_hub_that_hangs_costs_three_seconds(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import os
 import threading
 
 import httpx
-from huggingface_hub import hf_hub_url
+from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
 from orchestra_lib.model.draft import Draft, SourceFault, Tick, Weights
 
@@ -62,11 +62,12 @@ def _continue(draft: Draft, tick: Tick) -> None:
 
 def _has(weights: Weights, within_s: float) -> bool:
     try:
-        with httpx.Client(follow_redirects=True, timeout=within_s) as client:
-            answer = client.head(_url(weights), headers={"Accept-Encoding": "identity"})
-        return answer.status_code == httpx.codes.OK and answer.headers.get("content-length") == str(weights.bytes)
-    except (httpx.HTTPError, OSError):
+        about = get_hf_file_metadata(_url(weights), token=False, timeout=within_s)
+    except Exception:  # the library's many ways to say no, at any layer, all mean: not from there
         return False
+    # The hub tags large files with their SHA-256.
+    known_hash = about.etag if about.etag is not None and len(about.etag) == len(weights.sha256) else None
+    return about.size == weights.bytes and known_hash in (None, weights.sha256)
 
 
 def _url(weights: Weights) -> str:
