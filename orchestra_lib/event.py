@@ -12,7 +12,7 @@ from orchestra_lib.errors import Fault
 from orchestra_lib.generation import Channel, Generation
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.record import record
-from orchestra_lib.tool import Observation
+from orchestra_lib.tool import CallStatus, Observation
 from orchestra_lib.trajectory import Call, Setting, StopReason, Trajectory, Turn
 
 
@@ -130,6 +130,38 @@ def apply(trajectory: Trajectory | None, event: Event) -> Trajectory:
             return _with_fault(ended, event.fault)
         case _:
             return trajectory
+
+
+def closing(trajectory: Trajectory, *, seq: int, t_s: float, fault: Fault) -> list[Event]:
+    """The events that close a run which was cut off: every open call answered, the open turn and the run ended.
+
+    `seq` is the number of the first. A call that was under way may have cost something: what is unknown.
+    """
+    closed: list[Event] = []
+    turn = trajectory.turns[-1] if trajectory.turns else None
+    if turn is not None and turn.finished_s is None:
+        specs = {spec.name: spec for spec in trajectory.setting.tools}
+        for call in turn.calls:
+            if call.observation is None:
+                spec = specs.get(call.call.tool)
+                started_s = turn.generated_s or t_s
+                closed.append(
+                    CallFinished(
+                        seq=seq + len(closed),
+                        t_s=t_s,
+                        turn=turn.index,
+                        observation=Observation(
+                            call_id=call.call.id,
+                            status=CallStatus.CANCELLED,
+                            text="Not finished: the run was cut off.",
+                            started_s=started_s,
+                            finished_s=t_s,
+                        ),
+                        attempts=(Attempt(priced_as=spec.priced_as, wall_s=t_s - started_s),) if spec else (),
+                    )
+                )
+        closed.append(TurnFinished(seq=seq + len(closed), t_s=t_s, turn=turn.index))
+    return [*closed, RunFinished(seq=seq + len(closed), t_s=t_s, stop=StopReason.FAULT, fault=fault)]
 
 
 def _last(trajectory: Trajectory, **changes: object) -> Trajectory:

@@ -93,6 +93,7 @@ class _Episode:
         self.refused_repeats = 0
         self.started_s: dict[str, float] = {}
         self.places = asyncio.Semaphore(setting.limits.parallel_calls)
+        self.streamed = ""
         self.seq = 0
         self.start = clock()
 
@@ -145,16 +146,26 @@ class _Episode:
         raise _Stop(StopReason.MAX_TURNS)
 
     async def _generate(self, index: int) -> Generation:
+        started_s = self.now()
+        self.streamed = ""
         try:
             generation = await self._unless_stopped(self._stream(index))
         except WorldFault as error:
-            attempts = error.attempts if isinstance(error, ProviderFault) else ()
-            if attempts:
-                self.emit(ev.Generated, turn=index, generation=Generation(raw_text="", attempts=attempts))
+            self._break_off(index, error.attempts if isinstance(error, ProviderFault) else ())
             raise _Stop(StopReason.FAULT, fault=Fault.of(error, where=ORCHESTRATOR)) from None
+        except _Stop:
+            model = self.policy.spec.priced_as
+            spent = () if model is None else (Attempt(priced_as=model, wall_s=self.now() - started_s, error="cut off"),)
+            self._break_off(index, spent)
+            raise
         self.emit(ev.Generated, turn=index, generation=generation)
         self.budget.settle(self.trajectory.bill())
         return generation
+
+    def _break_off(self, index: int, attempts: tuple[Attempt, ...]) -> None:
+        """Keep what a generation that did not end has said and cost; its cost is unknown where it was cut off."""
+        if self.streamed or attempts:
+            self.emit(ev.Generated, turn=index, generation=Generation(raw_text=self.streamed, attempts=attempts))
 
     async def _stream(self, index: int) -> Generation:
         situation = Situation(
@@ -168,6 +179,7 @@ class _Episode:
                 if isinstance(part, Generation):
                     _check_ids(part.calls, self.trajectory)
                     return part
+                self.streamed += part.text
                 self.emit(ev.Streamed, turn=index, channel=part.channel, text=part.text)
         raise RuntimeError(f"policy {self.policy.spec.name} ended its turn without a Generation; yield exactly one")
 
@@ -183,9 +195,8 @@ class _Episode:
             words = f"Not finished: {why}."
             raise
         finally:
-            now = self.now()
             for call in calls:
-                self._answer(index, call, answered, CallStatus.CANCELLED, words, self.started_s.get(call.id, now))
+                self._abandon(index, call, answered, words)
 
     async def _run_call(self, index: int, call: ToolCall, answered: set[str]) -> None:
         asked_s = self.now()
@@ -205,6 +216,14 @@ class _Episode:
             self._observe(index, call, answered, status, replace(result, attempts=attempts), started_s)
         finally:
             self.budget.release(held_usd, attempts)
+
+    def _abandon(self, index: int, call: ToolCall, answered: set[str], words: str) -> None:
+        """Answer a call that will not finish. What it cost is unknown once it had started."""
+        started_s = self.started_s.get(call.id)
+        now = self.now()
+        attempts = () if started_s is None else (_plain_attempt(self.tools[call.tool], started_s, now, 0.0),)
+        at = now if started_s is None else started_s
+        self._answer(index, call, answered, CallStatus.CANCELLED, words, at, attempts=attempts)
 
     def _observe(
         self, index: int, call: ToolCall, answered: set[str], status: CallStatus, result: ToolResult, started_s: float
@@ -242,7 +261,8 @@ class _Episode:
         except TimeoutError:
             return CallStatus.TIMEOUT, ToolResult(text=f"{call.tool} did not finish within {timeout_s:g} s.")
         except ModelMistake as mistake:
-            return CallStatus.ERROR, ToolResult(text=str(mistake))
+            unbilled = Attempt(priced_as=tool.spec.priced_as, wall_s=0.0, billed=False, error="refused by the tool")
+            return CallStatus.ERROR, ToolResult(text=str(mistake), attempts=(unbilled,))
         except WorldFault as error:
             attempts = error.attempts if isinstance(error, ProviderFault) else ()
             fault = Fault.of(error, where=call.tool)

@@ -12,12 +12,14 @@ from orchestra_lib.generation import Generation
 from orchestra_lib.limits import Limits
 from orchestra_lib.play import play
 from orchestra_lib.policy.scripted import Scripted
-from orchestra_lib.pricing import Attempt, PriceTable, Usage
+from orchestra_lib.pricing import Attempt, Price, PriceTable, Usage
 from orchestra_lib.protocols import ToolResult
 from orchestra_lib.tool import File, ToolCall
 from orchestra_lib.trajectory import StopReason
 
 HI = [("echo", {"word": "hi"})]
+PER_TOKEN = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=1.0, source="tests")
+TOKENS = PriceTable(name="tokens", dated=date(2026, 1, 1), source="tests", prices={"echo": PER_TOKEN})
 
 
 async def forever(_word):
@@ -141,13 +143,24 @@ def test_cancel_stops_what_runs_within_a_second_and_leaves_a_complete_record():
     assert trajectory.turns[-1].finished_s is not None
 
 
-def test_cancel_reaches_a_policy_that_thinks():
+def test_cancel_reaches_a_policy_that_thinks_and_keeps_what_it_had_said():
     async def cancelled():
         cancel = asyncio.Event()
         asyncio.get_running_loop().call_later(0.1, cancel.set)
         return await events_of(Scripted(["late"], think_s=60), cancel=cancel)
 
-    assert fold(asyncio.run(cancelled())).stop is StopReason.CANCELLED
+    trajectory = fold(asyncio.run(cancelled()))
+    assert trajectory.stop is StopReason.CANCELLED
+    assert trajectory.turns[0].generation.raw_text == "Turn 1 of the script."
+
+
+def test_what_a_cut_off_model_call_cost_is_unknown_and_not_zero():
+    async def cancelled():
+        cancel = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.2, cancel.set)
+        return await events_of(Scripted([HI]), [Echo(work=forever)], cancel=cancel, prices=TOKENS)
+
+    assert fold(asyncio.run(cancelled())).bill().cost_usd is None
 
 
 def test_a_tool_that_ignores_its_cancel_is_left_behind_and_answered_once():

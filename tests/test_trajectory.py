@@ -15,6 +15,7 @@ from orchestra_lib.event import (
     TurnFinished,
     TurnStarted,
     apply,
+    closing,
     fold,
 )
 from orchestra_lib.generation import Generation
@@ -111,3 +112,13 @@ def test_a_trajectory_is_simulated_when_any_tool_on_offer_is():
     profile = ToolSpec(name="p", title="P", description="", parameters={}, simulated=True)
     assert trajectory(tools=(profile,)).simulated
     assert not trajectory().simulated
+
+
+@given(cut=st.integers(1, len(RUN) - 1))
+def test_a_run_cut_off_anywhere_is_closed_with_every_call_answered(cut):
+    fault = Fault(where="run", kind="interrupted", message="cut off")
+    begun = fold(RUN[:cut])
+    closed = fold([*RUN[:cut], *closing(begun, seq=cut + 1, t_s=9.0, fault=fault)])
+    assert (closed.status, closed.faults) == ("fault", (fault,))
+    assert all(call.observation is not None for call in closed.calls)
+    assert all(turn.finished_s is not None for turn in closed.turns)

@@ -16,10 +16,10 @@ from types import TracebackType
 
 from orchestra_lib.codec import event_from_line, event_to_line
 from orchestra_lib.errors import BadInput, Fault, NewerSchema, OrchestraError, StoreFault
-from orchestra_lib.event import CallStarted, Event, RunFinished, RunStarted, Streamed, TurnFinished, fold
+from orchestra_lib.event import CallStarted, Event, RunFinished, RunStarted, Streamed, TurnFinished, closing, fold
 from orchestra_lib.record import record
 from orchestra_lib.store.journal_file import last_kind, sync_folder, taken, write_all
-from orchestra_lib.trajectory import StopReason, Trajectory
+from orchestra_lib.trajectory import Trajectory
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRANSIENT = (Streamed, CallStarted)
@@ -198,9 +198,9 @@ class Journal:
         last = reading.events[-1]
         message = "cut off: its process ended, or gave the run up, before it was done; what happened is kept"
         fault = Fault(where="run", kind="interrupted", message=message)
-        event = RunFinished(seq=last.seq + 1, t_s=last.t_s, stop=StopReason.FAULT, fault=fault)
+        events = closing(fold(reading.events), seq=last.seq + 1, t_s=last.t_s, fault=fault)
         os.ftruncate(descriptor, reading.size_bytes)
-        write_all(descriptor, event_to_line(event).encode() + b"\n")
+        write_all(descriptor, b"".join(event_to_line(event).encode() + b"\n" for event in events))
         os.fsync(descriptor)
         return True
 
