@@ -197,7 +197,9 @@ def _summary(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         kinds[result["kind"]].append(result)
     return {
         "overall": _figures(results),
-        "exact arithmetic and dates": _figures(kinds["arithmetic"] + kinds["date"]),
+        "exact arithmetic and dates": _figures(
+            [result for result in results if result["kind"] in ("arithmetic", "date")]
+        ),
         "kinds": {kind: _figures(found) for kind, found in kinds.items()},
         "first_tool": dict(Counter(result["tools"][0] if result["tools"] else "none" for result in results)),
         "calls": dict(Counter(tool for result in results for tool in result["tools"])),

@@ -59,6 +59,8 @@ def resolve(question: str, searches: Sequence[Search]) -> Finding:
     question, unknown = _without_clauses(" ".join(question.split()), documents)
     if unknown is not None:
         return _next_queries([unknown], asked, f"which one is “{unknown}”?")
+    if wording.PART_OF_WHOLE.search(question):
+        return None
     operation = wording.operation(question)
     field = asked_field(question, documents)
     subjects = _subjects(question, documents, searches)
@@ -104,8 +106,11 @@ def _neighbour(clause: re.Match[str], documents: Sequence[Document]) -> str | No
 def _single(
     question: str, field: Field | None, subjects: Subjects, documents: Sequence[Document], asked: Collection[str]
 ) -> Finding:
-    if wording.WHICH_COUNTRY.search(question) and (found := _reverse(question, documents)):
-        return found
+    if wording.WHICH_COUNTRY.search(question):
+        if found := _reverse(question, documents):
+            return found
+        if field is not None and (values := wording.values(question)):
+            return _next_queries([f"{field.name} {value}" for value in values], asked, "the value alone")
     if field is None or not subjects or (field.name == "Borders" and len(subjects) > 1):
         return None
     known = [document for document in subjects.values() if document is not None]

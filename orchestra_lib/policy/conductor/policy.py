@@ -6,6 +6,7 @@ preference reward (`choice`) among those that have not had their chance. When no
 It remembers nothing between turns, so a run can be resumed and forked anywhere.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 from orchestra_lib.generation import Channel, Delta, Generation
@@ -37,10 +38,26 @@ class Conductor:
 
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
         """One turn: why, then the calls or the answer."""
-        turn = Turn(situation, self._estimator, self._writer)
-        move = await continuation.follow(turn) or await selection.select(turn)
-        yield Delta(channel=Channel.REASONING, text=move.why)
+        turn = await asyncio.to_thread(Turn, situation, self._estimator, self._writer)
+        moving = asyncio.create_task(_move(turn))
+        said = ""
+        try:
+            while (text := await turn.spoken.get()) is not None:
+                said += text
+                yield Delta(channel=Channel.REASONING, text=text)
+            move = await moving
+        finally:
+            moving.cancel()
+        if rest := move.why.removeprefix(said):
+            yield Delta(channel=Channel.REASONING, text=rest)
         yield _generation(move, turn)
+
+
+async def _move(turn: Turn) -> Move:
+    try:
+        return await continuation.follow(turn) or await selection.select(turn)
+    finally:
+        turn.spoken.put_nowait(None)
 
 
 def _generation(move: Move, turn: Turn) -> Generation:

@@ -29,9 +29,11 @@ async def select(turn: Turn) -> Move:
     while (name := choice.tool) is not None:
         spec = turn.progress.spec(name)
         assert spec is not None
+        reason = _reason(turn, choice)
+        turn.spoken.put_nowait(f"{reason} ")
         arguments, how = await _arguments(turn, spec)
         if arguments:
-            why = f"{_reason(turn, choice)} {how}"
+            why = f"{reason} {how}"
             return Move(why=why, tool=name, arguments=arguments, estimates=choice.estimates)
         choice = _without(choice, name, how)
     return _give_up(turn, choice)

@@ -1,5 +1,6 @@
 """What the conductor knows in one turn: the episode so far, the examples near the task, who may be used."""
 
+import asyncio
 from collections.abc import Awaitable
 from dataclasses import replace
 
@@ -24,7 +25,11 @@ MEMORY_OF_NOW = 0.1
 
 
 class Turn:
-    """The thinking of one turn. `attempts` and `written` gather what the model's part costs and writes."""
+    """The thinking of one turn.
+
+    `attempts` and `written` gather what the model's part costs and writes; `spoken` is what can be shown
+    before the move is made, None at its end.
+    """
 
     def __init__(self, situation: Situation, estimator: Estimator, writer: ArgumentsWriter | None) -> None:
         self.setting = situation.setting
@@ -35,6 +40,7 @@ class Turn:
         self.writer = writer
         self.attempts: list[Attempt] = []
         self.written: list[str] = []
+        self.spoken: asyncio.Queue[str | None] = asyncio.Queue()
 
     async def write(self, writing: Awaitable[Written]) -> Written:
         """Let the model write, and put it on this turn's bill."""

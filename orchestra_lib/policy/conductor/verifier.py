@@ -26,6 +26,7 @@ _MEASURED = re.compile(
     re.IGNORECASE,
 )
 _BLOCK = re.compile(r"```[ \t]*([\w+-]*)[ \t]*\r?\n(.*?)(?:```|\Z)", re.DOTALL)
+_CODE_SIGNS = re.compile(r"\b(?:def|class|import|print|return|lambda)\b|=|\d\s*[-+*/%]")
 _FUNCTION = re.compile(
     r"\b(?:function|class|method)\s+(?:called |named )?`?([A-Za-z_]\w*)\s*[(`]|`?\b([a-z_]\w*)\(\w[\w, =]*\)`?"
 )
@@ -62,8 +63,8 @@ def is_timely(question: str) -> bool:
 def code_in(text: str) -> str | None:
     """The Python code in a reply: its fenced blocks, or all of it when it is Python as it stands."""
     blocks = [body for language, body in _BLOCK.findall(text) if language.lower() in ("", "python", "py", "python3")]
-    code = "\n\n".join(block.strip("\n") for block in blocks[:1]) if blocks else text
-    return code if _parses(code) and re.search(r"\b(?:def|class|import|print|return|lambda)\b|=", code) else None
+    code = blocks[0].strip("\n") if blocks else text.strip().strip("`")
+    return code if _parses(code) and _CODE_SIGNS.search(code) else None
 
 
 def _parses(code: str) -> bool:
