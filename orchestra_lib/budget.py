@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.limits import Limits
-from orchestra_lib.pricing import Attempt, Bill, PriceTable, cost_usd, worst_case_usd
+from orchestra_lib.pricing import Attempt, Bill, PriceTable, cost_usd, total, worst_case_usd
 from orchestra_lib.protocols import PolicySpec
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.trajectory import StopReason
@@ -82,8 +82,15 @@ class Budget:
             self._unbilled_usd += cost_usd(attempt, self._prices.find(attempt.priced_as)) or 0.0
 
     def _worst_of_call(self, spec: ToolSpec) -> float | None:
+        """The dearest of the models that the call may choose, and all that it pays besides."""
+        choices = [self._worst_of(name, spec) for name in spec.choices]
+        dearest = max((cost for cost in choices if cost is not None), default=0.0)
+        unknown = None if None in choices else 0.0
+        return total([dearest, unknown, *(self._worst_of(name, spec) for name in spec.parts)])
+
+    def _worst_of(self, name: str, spec: ToolSpec) -> float | None:
         return worst_case_usd(
-            self._prices.find(spec.priced_as),
+            self._prices.find(name),
             max_input_tokens=spec.max_input_tokens,
             max_output_tokens=spec.max_output_tokens,
             timeout_s=min(spec.timeout_s, self._limits.call_timeout_s),

@@ -20,7 +20,7 @@ from orchestra_lib.errors import Fault, ModelMistake, ProviderFault, WorldFault
 from orchestra_lib.event import Event, apply
 from orchestra_lib.generation import Generation
 from orchestra_lib.pricing import Attempt
-from orchestra_lib.protocols import ArtefactStore, Policy, Situation, Tool, ToolResult
+from orchestra_lib.protocols import ArtefactStore, Policy, SituatedTool, Situation, Tool, ToolResult
 from orchestra_lib.tool import ArtefactRef, CallStatus, File, Observation, ToolCall
 from orchestra_lib.toolkit.arguments import check
 from orchestra_lib.trajectory import ORCHESTRATOR, Setting, StopReason, Trajectory
@@ -91,6 +91,7 @@ class _Episode:
         self.trajectory = Trajectory(setting=setting)
         self.seen_calls: Counter[str] = Counter()
         self.refused_repeats = 0
+        self.answer_of_tool: str | None = None
         self.started_s: dict[str, float] = {}
         self.places = asyncio.Semaphore(setting.limits.parallel_calls)
         self.streamed = ""
@@ -139,8 +140,9 @@ class _Episode:
                 await self._run_calls(index, generation.calls)
             finally:
                 self.emit(ev.TurnFinished, turn=index)
-            if generation.answer is not None:
-                raise _Stop(StopReason.ANSWERED, answer=generation.answer)
+            answer = self.answer_of_tool if generation.answer is None else generation.answer
+            if answer is not None:
+                raise _Stop(StopReason.ANSWERED, answer=answer)
             if self.refused_repeats >= REFUSED_REPEATS_LIMIT:
                 raise _Stop(StopReason.LOOP)
         raise _Stop(StopReason.MAX_TURNS)
@@ -168,13 +170,7 @@ class _Episode:
             self.emit(ev.Generated, turn=index, generation=Generation(raw_text=self.streamed, attempts=attempts))
 
     async def _stream(self, index: int) -> Generation:
-        situation = Situation(
-            setting=self.setting,
-            turns=self.trajectory.turns[:-1],
-            spent_usd=self.trajectory.bill().cost_usd,
-            elapsed_s=self.now(),
-        )
-        async with contextlib.aclosing(self.policy.act(situation)) as parts:
+        async with contextlib.aclosing(self.policy.act(self._situation())) as parts:
             async for part in parts:
                 if isinstance(part, Generation):
                     _check_ids(part.calls, self.trajectory)
@@ -182,6 +178,14 @@ class _Episode:
                 self.streamed += part.text
                 self.emit(ev.Streamed, turn=index, channel=part.channel, text=part.text)
         raise RuntimeError(f"policy {self.policy.spec.name} ended its turn without a Generation; yield exactly one")
+
+    def _situation(self) -> Situation:
+        return Situation(
+            setting=self.setting,
+            turns=self.trajectory.turns[:-1],
+            spent_usd=self.trajectory.bill().cost_usd,
+            elapsed_s=self.now(),
+        )
 
     async def _run_calls(self, index: int, calls: Sequence[ToolCall]) -> None:
         if not calls:
@@ -202,7 +206,7 @@ class _Episode:
         asked_s = self.now()
         try:
             tool, checked = self._admit(call)
-            held_usd = self.budget.hold(tool.spec)
+            held_usd = self.budget.hold(tool.spec_for(checked) if isinstance(tool, SituatedTool) else tool.spec)
         except ModelMistake as mistake:
             self._answer(index, call, answered, CallStatus.REJECTED, str(mistake), asked_s)
             return
@@ -229,6 +233,8 @@ class _Episode:
         self, index: int, call: ToolCall, answered: set[str], status: CallStatus, result: ToolResult, started_s: float
     ) -> None:
         """Keep what a finished call brought and answer it."""
+        if status is CallStatus.OK and result.answer is not None:
+            self.answer_of_tool = result.answer
         text, whole = _capped(result.text)
         kept, fault = self._keep(call, result.files)
         full, fault_of_text = self._keep(call, whole)
@@ -244,6 +250,8 @@ class _Episode:
         if tool is None:
             raise ModelMistake(_unknown_tool(call.tool, list(self.tools)))
         checked = check(tool.spec, call)
+        if isinstance(tool, SituatedTool):
+            return tool, checked
         key = call.tool + json.dumps(checked, sort_keys=True, ensure_ascii=False)
         self.seen_calls[key] += 1
         if self.seen_calls[key] > SAME_CALL_LIMIT:
@@ -257,7 +265,7 @@ class _Episode:
     async def _call(self, tool: Tool, call: ToolCall, checked: Any) -> tuple[CallStatus, ToolResult]:
         timeout_s = min(tool.spec.timeout_s, self.setting.limits.call_timeout_s)
         try:
-            result = await asyncio.wait_for(tool.call(checked, run_id=self.setting.run_id), timeout_s)
+            result = await asyncio.wait_for(self._work(tool, checked), timeout_s)
         except TimeoutError:
             return CallStatus.TIMEOUT, ToolResult(text=f"{call.tool} did not finish within {timeout_s:g} s.")
         except ModelMistake as mistake:
@@ -270,6 +278,11 @@ class _Episode:
         except Exception as error:  # a tool is the user's code: its bug must not end the run or its siblings
             return CallStatus.ERROR, ToolResult(text=f"{call.tool} raised {type(error).__name__}: {error}"[:2000])
         return (CallStatus.ERROR if result.failed or result.fault else CallStatus.OK), result
+
+    def _work(self, tool: Tool, checked: Any) -> Awaitable[ToolResult]:
+        if isinstance(tool, SituatedTool):
+            return tool.call_in(self._situation(), checked)
+        return tool.call(checked, run_id=self.setting.run_id)
 
     def _keep(self, call: ToolCall, files: Sequence[File]) -> tuple[tuple[ArtefactRef, ...], Fault | None]:
         try:

@@ -4,7 +4,7 @@ Rooms of floor 1 do not import each other; they are handed one of these.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,8 @@ class Policy(Protocol):
 class ToolResult:
     """What a tool hands back. `attempts` are given by tools that pay for models or services.
 
-    With a `fault` the call counts as failed: the world, and not the model, is to blame.
+    With a `fault` the call counts as failed: the world, and not the model, is to blame. An `answer`
+    ends the episode with it; only tools whose very purpose is to answer give one.
     """
 
     text: str
@@ -70,6 +71,7 @@ class ToolResult:
     attempts: tuple[Attempt, ...] = ()
     failed: bool = False
     fault: Fault | None = None
+    answer: str | None = None
 
 
 class Tool(Protocol):
@@ -84,6 +86,18 @@ class Tool(Protocol):
     def spec(self) -> ToolSpec: ...
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult: ...
     async def release(self, run_id: str) -> None: ...
+
+
+@runtime_checkable
+class SituatedTool(Tool, Protocol):
+    """A tool that works on the episode so far, and not on its arguments alone.
+
+    The loop runs `call_in` in place of `call`. The same arguments mean new work in every turn, so a
+    repeat is no loop. `spec_for` narrows the spec to what these arguments choose, for the budget.
+    """
+
+    def spec_for(self, arguments: Mapping[str, Any]) -> ToolSpec: ...
+    async def call_in(self, situation: Situation, arguments: Mapping[str, Any]) -> ToolResult: ...
 
 
 class ChatModel(Protocol):

@@ -25,10 +25,12 @@ class ToolSpec:
     """One tool behind the one JSON schema: name, description, parameters, and what a call may cost.
 
     `parameters` is a JSON schema of type object. `model` names the price row of a model
-    behind the tool; None means that the tool's own name is priced. `max_input_tokens`,
-    `max_output_tokens` and `timeout_s` bound a call's worst case. `typical_latency_s` is a
-    measured or published median, None when nobody measured it. `simulated` marks
-    a tool whose answers come from a stated profile and not from the thing it names.
+    behind the tool; None means that the tool's own name is priced. Where a call chooses among
+    several models, `models` names their rows instead; `parts` names the rows that every call pays
+    besides (a retriever, an interpreter). `max_input_tokens`, `max_output_tokens` and `timeout_s`
+    bound a call's worst case. `typical_latency_s` is a measured or published median, None when nobody
+    measured it. `simulated` marks a tool whose answers come from a stated profile and not from the thing
+    it names.
     """
 
     name: str
@@ -42,11 +44,23 @@ class ToolSpec:
     timeout_s: float = 120.0
     typical_latency_s: float | None = None
     simulated: bool = False
+    models: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def priced_as(self) -> str:
         """The name to look up in a price table."""
         return self.model or self.name
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names of which a call pays one."""
+        return self.models or (self.priced_as,)
+
+    @property
+    def priced_names(self) -> tuple[str, ...]:
+        """Every name that a call may have to pay."""
+        return (*self.choices, *self.parts)
 
 
 @record

@@ -125,7 +125,9 @@ class Workbench:
                 raise BadInput(f"preference for an unknown tool {name!r}; the tools are {', '.join(sorted(known))}")
         table = self._table(order.prices)
         specs = tuple(tool.spec for tool in tools)
-        priced = [spec.priced_as for spec in specs] + ([policy.spec.priced_as] if policy.spec.priced_as else [])
+        priced = [name for spec in specs for name in spec.priced_names] + (
+            [policy.spec.priced_as] if policy.spec.priced_as else []
+        )
         setting = Setting(
             run_id=run_id,
             started_at=self._now(),
