@@ -189,7 +189,7 @@ def test_cancelling_ends_the_guest_at_once_and_the_run_can_go_on(interpreter: Co
 
     elapsed_s, after = asyncio.run(run())
     assert elapsed_s < 1
-    assert after == "False"
+    assert after.startswith("False\n[The interpreter was restarted since the last call")
 
 
 @needs_sandbox

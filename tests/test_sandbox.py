@@ -2,6 +2,7 @@
 
 import os
 import socket
+import struct
 import sys
 import threading
 import time
@@ -9,12 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orchestra_lib.errors import SandboxFault
 from orchestra_lib.toolkit import sandbox, seccomp
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
-from orchestra_lib.toolkit.guest_process import BoundedOutput, Cell, GuestProcess
-from orchestra_lib.toolkit.sandbox import SandboxLimits
+from orchestra_lib.toolkit.guest_process import BoundedOutput, Cell, Exchange, GuestProcess
+from orchestra_lib.toolkit.sandbox import Pipes, SandboxLimits
 
 _OFF = CodeInterpreter().availability()
 pytestmark = pytest.mark.skipif(_OFF is not None, reason=str(_OFF))
@@ -355,3 +358,25 @@ def test_bounded_output_counts_what_it_drops() -> None:
     for piece in (b"ab", b"cdef", b"ghij", b"k"):
         output.feed(piece)
     assert output.text() == "abcd\n[... 4 bytes of output dropped ...]\nijk"
+
+
+@given(st.lists(st.binary(max_size=200), max_size=5), st.integers(0, 2**32 - 1))
+def test_any_bytes_for_a_reply_end_in_a_reply_or_a_reason(pieces: list[bytes], size: int) -> None:
+    (command_end, command), (reply, reply_end), (output, output_end) = os.pipe(), os.pipe(), os.pipe()
+    for fd in (command, reply, output):
+        os.set_blocking(fd, False)
+    exchange = Exchange(Pipes(command=command, reply=reply, output=output), SandboxLimits(wall_s=5), b"command")
+    writing = threading.Thread(target=answer_and_leave, args=(reply_end, [struct.pack(">I", size), *pieces]))
+    writing.start()
+    ended = exchange.run()
+    writing.join()
+    assert ended is None or ended == "The interpreter's reply was broken."
+    assert exchange.reply is None or isinstance(exchange.reply, dict)
+    for fd in (command_end, command, reply, output, output_end):
+        os.close(fd)
+
+
+def answer_and_leave(fd: int, pieces: list[bytes]) -> None:
+    for piece in pieces:
+        os.write(fd, piece)
+    os.close(fd)

@@ -38,6 +38,8 @@ _SPEC = ToolSpec(
 _THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="code_interpreter")
 """Threads that wait for cells: their own, so that long cells do not keep others from a thread."""
 
+_RESTARTED = "[The interpreter was restarted since the last call: earlier variables and files are gone.]"
+
 
 class _Session:
     """The guest of one run; its cells run one after another."""
@@ -46,6 +48,8 @@ class _Session:
         self.turn = asyncio.Lock()
         self.guest: GuestProcess | None = None
         self.over = False
+        self.restarted = False
+        """The guest ended without a cell whose text says so: by a cancel, or between two cells."""
 
 
 class CodeInterpreter:
@@ -75,19 +79,19 @@ class CodeInterpreter:
         return self._reason
 
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
+        session = self._sessions.setdefault(run_id, _Session())
         if reason := await asyncio.to_thread(self.availability):
             raise SandboxFault(reason)
-        session = self._sessions.setdefault(run_id, _Session())
         async with session.turn:
             if session.over:
                 raise SandboxFault("the run has ended, and its interpreter with it")
             started = time.monotonic()
             cell = await self._run(session, arguments["code"])
-            wall_s = time.monotonic() - started
-        attempt = Attempt(priced_as=_SPEC.priced_as, wall_s=wall_s)
-        return ToolResult(
-            text=_text(cell, self._limits), files=_files(cell), attempts=(attempt,), failed=bool(cell.error)
-        )
+            attempt = Attempt(priced_as=_SPEC.priced_as, wall_s=time.monotonic() - started)
+            note = f"\n{_RESTARTED}" if session.restarted else ""
+            session.restarted = False
+        text = _text(cell, self._limits) + note
+        return ToolResult(text=text, files=_files(cell), attempts=(attempt,), failed=bool(cell.error))
 
     async def release(self, run_id: str) -> None:
         session = self._sessions.pop(run_id, None)
@@ -101,6 +105,7 @@ class CodeInterpreter:
 
     async def _run(self, session: _Session, code: str) -> Cell:
         if session.guest is None or not session.guest.alive:
+            session.restarted |= session.guest is not None
             _close(session)
             assert self._program is not None
             # Started here and not in a worker thread: the guest dies with the thread that started it.
@@ -112,6 +117,7 @@ class CodeInterpreter:
             session.guest.kill()
             await asyncio.wait([working])
             _close(session)
+            session.restarted = True
             raise
         if cell.lost:
             _close(session)

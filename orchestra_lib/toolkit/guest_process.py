@@ -81,7 +81,7 @@ class GuestProcess:
         self._cells += 1
         request = secrets.token_hex(16)
         command = json.dumps({"id": request, "cell": self._cells, "code": code}).encode()
-        exchange = _Exchange(self._pipes, self._limits, struct.pack(">I", len(command)) + command)
+        exchange = Exchange(self._pipes, self._limits, struct.pack(">I", len(command)) + command)
         ended = exchange.run()
         reply = exchange.reply
         if ended is None and reply is not None and reply.get("id") == request:
@@ -115,7 +115,7 @@ class GuestProcess:
         return f"The interpreter ended by itself (exit status {code})."
 
 
-class _Exchange:
+class Exchange:
     """One command and its reply over three pipes, read together so that none can block another."""
 
     def __init__(self, pipes: sandbox.Pipes, limits: sandbox.SandboxLimits, command: bytes) -> None:
@@ -225,7 +225,7 @@ def _sizes(value: object, limits: sandbox.SandboxLimits) -> list[int]:
     return sizes
 
 
-def _cell(exchange: _Exchange, reply: dict[str, Any], limits: sandbox.SandboxLimits) -> Cell:
+def _cell(exchange: Exchange, reply: dict[str, Any], limits: sandbox.SandboxLimits) -> Cell:
     error, opened = reply.get("error"), reply.get("figures_open")
     # JSON can spell half a character, which no UTF-8 file or request can hold.
     text = error[:_MAX_HEADER].encode("utf-8", "replace").decode() if isinstance(error, str) else ""

@@ -1,8 +1,11 @@
 """A place for model-written code: bubblewrap's namespaces, hard limits, a system-call filter.
 
 The guest sees what `guest_view` lists and an empty folder of its own. No network, no /proc, no /etc,
-no environment, no project. The kernel itself is shared with the host: a hole in the kernel is a hole
-in the sandbox.
+no environment, no project.
+
+What it does not protect against: a hole in the kernel, which is shared with the host; timing and other
+side channels; several runs at once, each within its own limits, that together load the machine. Names
+and versions of the host's system libraries can be read. A cell can lie about its own result.
 """
 
 import json
