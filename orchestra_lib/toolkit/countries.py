@@ -1,6 +1,6 @@
 """One passage per country from the facts that the package `countryinfo` ships (see data/corpus/README.md)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import countryinfo
@@ -14,8 +14,8 @@ _BORDERS = {"IT": "Italy", "KOS": "Kosovo", "XKX": "Kosovo"}
 _LANGUAGES = {"cnr": "Montenegrin", "rs": "Serbian"}
 _FUNDS = {"BOV", "CHE", "CHW", "CLF", "COU", "MXV", "USN", "USS", "UYI"}  # ISO 4217 units of account, no money
 _ALIASES = {
-    "United States": ("USA", "U.S.", "America"),
-    "United Kingdom": ("UK", "U.K.", "Britain"),
+    "United States": ("USA", "US", "America"),
+    "United Kingdom": ("UK", "uk", "Britain"),
     "United Arab Emirates": ("UAE",),
     "Democratic Republic of the Congo": ("DRC", "DR Congo"),
     "Republic of Macedonia": ("North Macedonia",),
@@ -24,6 +24,8 @@ _ALIASES = {
     "Turkey": ("Türkiye",),
     "Netherlands": ("Holland",),
 }
+_ZONES = 4
+_ENGLISH_WORDS = {"Ísland", "Malé", "Mann"}  # once accents are gone
 _MIN_NAME = 4  # shorter alternative spellings are codes, and "IN" or "IT" are words of a question
 
 
@@ -32,10 +34,16 @@ def country_passages() -> Iterator[Passage]:
     facts = [country.info() for country in countryinfo.all_countries()]
     names = {info["ISO"]["alpha3"]: info["name"] for info in facts if info.get("ISO")} | _BORDERS
     english = Locale("en")
+    peoples = _peoples(facts)
     for info in facts:
-        yield Passage(
-            title=info["name"], text="\n".join(_lines(info, names, english)), source=SOURCE, names=_names(info)
-        )
+        text = "\n".join(_lines(info, names, english))
+        yield Passage(title=info["name"], text=text, source=SOURCE, names=_names(info, peoples))
+
+
+def _peoples(facts: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Each demonym and the country that it means; "French" means the largest of those whose people are French."""
+    by_size = sorted(facts, key=lambda info: info.get("population") or 0)
+    return {info["demonym"]: info["name"] for info in by_size if info.get("demonym")}
 
 
 def _lines(info: Mapping[str, Any], names: Mapping[str, str], english: Locale) -> Iterator[str]:
@@ -57,7 +65,9 @@ def _lines(info: Mapping[str, Any], names: Mapping[str, str], english: Locale) -
     if info.get("demonym"):
         yield f"Demonym: {info['demonym']}"
     yield from _listed("Calling code", [f"+{code.lstrip('+')}" for code in (info.get("callingCodes") or ()) if code])
-    yield from _listed("Time zones", list(info.get("timezones") or ())[:4])
+    zones = list(info.get("timezones") or ())
+    more = [f"and {len(zones) - _ZONES} more"] if len(zones) > _ZONES else []
+    yield from _listed("Time zones", zones[:_ZONES] + more)
 
 
 def _capitals(info: Mapping[str, Any]) -> list[str]:
@@ -78,7 +88,9 @@ def _language(code: str, english: Locale) -> str:
     return _LANGUAGES.get(code) or english.languages.get(code) or code
 
 
-def _names(info: Mapping[str, Any]) -> tuple[str, ...]:
-    others = [info.get("nativeName"), *_capitals(info), info.get("demonym"), *(info.get("altSpellings") or ())]
-    kept = [name.strip() for name in others if name and len(name.strip()) >= _MIN_NAME]
+def _names(info: Mapping[str, Any], peoples: Mapping[str, str]) -> tuple[str, ...]:
+    people = [name for name in [info.get("demonym")] if name and peoples[name] == info["name"]]
+    others = [info.get("nativeName"), *_capitals(info), *people, *(info.get("altSpellings") or ())]
+    names = [name.strip() for name in others if name]
+    kept = [name for name in names if len(name) >= _MIN_NAME and name not in _ENGLISH_WORDS]
     return tuple(dict.fromkeys([info["name"], *kept, *_ALIASES.get(info["name"], ())]))

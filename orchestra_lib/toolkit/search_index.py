@@ -15,6 +15,7 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import Stemmer
+from numpy.typing import NDArray
 
 from orchestra_lib.errors import StoreFault
 from orchestra_lib.toolkit.passage import Found, Passage
@@ -26,6 +27,7 @@ _LONGEST_NAME = 8
 _WORD = re.compile(r"[^\W_]+")
 _INNER = re.compile(r"(?<=[^\W_])['’.](?=[^\W_])")  # within a word: d'Ivoire, U.S.
 _STOPWORDS = frozenset(bm25s.tokenization.STOPWORDS_EN_PLUS)
+_ACRONYM = re.compile(r"(?<![A-Z]\.)\b([A-Z])\.?([A-Z])\b(?!\.[A-Z])")
 _STEMMER = Stemmer.Stemmer("english", 0)
 
 
@@ -75,10 +77,7 @@ class SearchIndex:
 
     def search(self, query: str, k: int) -> list[Found]:
         """At most `k` passages worth reading: first those whose name the query says, then by BM25."""
-        asked = [term for term in dict.fromkeys(terms(query)) if term in self._retriever.vocab_dict]
-        if not asked or not len(self):
-            return []
-        scores = self._retriever.get_scores(asked).astype(np.float64)
+        scores = self._scores(query)
         named = self._named(query)
         best = np.argsort(-scores, kind="stable")[: max(4 * k, 20)]
         candidates = dict.fromkeys([*sorted(named), *(int(index) for index in best if scores[index] > 0)])
@@ -91,10 +90,7 @@ class SearchIndex:
 
     def closest(self, query: str, k: int) -> list[str]:
         """Titles of the best passages, however weak."""
-        asked = [term for term in terms(query) if term in self._retriever.vocab_dict]
-        if not asked:
-            return []
-        scores = self._retriever.get_scores(asked)
+        scores = self._scores(query)
         best = np.argsort(-scores, kind="stable")[:k]
         return list(dict.fromkeys(self._passages[int(index)].title for index in best if scores[index] > 0))
 
@@ -103,9 +99,16 @@ class SearchIndex:
         self._retriever.save(str(folder), show_progress=False)
         _StoredPassages.write(folder, [self._passages[index] for index in range(len(self))])
 
+    def _scores(self, query: str) -> NDArray[np.float64]:
+        asked = [term for term in dict.fromkeys(terms(query)) if term in self._retriever.vocab_dict]
+        if not asked:
+            return np.zeros(len(self))
+        scores: NDArray[np.float64] = self._retriever.get_scores(asked).astype(np.float64)
+        return scores
+
     def _named(self, query: str) -> set[int]:
         """Passages whose name stands in the query; of names that overlap the longest counts."""
-        said = [_stem(word) for word in words(query)]
+        said = _spoken(query)
         found: set[int] = set()
         start = 0
         while start < len(said):
@@ -179,10 +182,16 @@ def _indexed(passage: Passage) -> str:
     return " ".join([passage.text, *passage.names])
 
 
+def _spoken(text: str) -> list[str]:
+    """The words of a name, stemmed. Two capitals are a word of their own: US is a country, "us" is none."""
+    shouted = text.isupper() and len(text) > len("U.S.")
+    return [_stem(word) for word in words(text if shouted else _ACRONYM.sub(r"acronym\1\2", text))]
+
+
 def _names(passages: Iterable[Passage]) -> dict[tuple[str, ...], set[int]]:
     table: dict[tuple[str, ...], set[int]] = {}
     for index, passage in enumerate(passages):
         for name in passage.names:
-            if key := tuple(_stem(word) for word in words(name)):
+            if key := tuple(_spoken(name)):
                 table.setdefault(key, set()).add(index)
     return table
