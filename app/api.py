@@ -159,7 +159,7 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
     router = APIRouter()
 
     @router.get("/state")
-    async def state() -> dict[str, Any]:
+    def state() -> dict[str, Any]:
         tables = workbench.price_tables()
         return {
             "orchestrators": [codec.to_data(offer) for offer in workbench.orchestrators()],
@@ -167,7 +167,7 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
             "prices": [views.table_view(table) for table in tables],
             "weights": [codec.to_data(status) for status in workbench.weights()],
             "running": [views.running_view(trajectory) for trajectory in runs.running()],
-            "trajectories": await asyncio.to_thread(workbench.store.count),
+            "trajectories": workbench.store.count(),
             "goals": DEFAULT_GOALS,
             "limits": codec.to_data(Limits()),
         }

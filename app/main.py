@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import sys
 import threading
 import warnings
 import webbrowser
@@ -66,6 +67,7 @@ def _mount_pages(app: FastAPI) -> None:
             path="/",
             theme=shell.theme(),
             head=shell.head(),
+            favicon_path=str(STATIC / "mark.svg"),
             footer_links=[],
             run_history=False,
             enable_monitoring=False,
@@ -92,12 +94,14 @@ def serve(
 ) -> None:
     """Serve until interrupted. Raises `BadInput` when the port is taken."""
     _check_free(host, port)
+    shown = "127.0.0.1" if host in LOOPBACK or host in {"0.0.0.0", "::"} else host  # noqa: S104  # compared, not bound
+    address = f"http://{shown}:{port}/"
     if open_browser:
-        shown = "127.0.0.1" if host in LOOPBACK or host in {"0.0.0.0", "::"} else host  # noqa: S104  # compared, not bound
-        opener = threading.Timer(1.5, webbrowser.open, [f"http://{shown}:{port}/"])
+        opener = threading.Timer(1.5, webbrowser.open, [address])
         opener.daemon = True
         opener.start()
     app = create_app(workbench, host=host, on_progress=on_progress)
+    print(f"Orchestra Workbench: {address}   (Ctrl+C stops it)", file=sys.stderr, flush=True)
     uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=3)
 
 

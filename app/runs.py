@@ -164,7 +164,9 @@ class RunManager:
         run: LiveRun | None = None
         broken: str | None = None
         try:
-            async with contextlib.aclosing(self._workbench.play(order, cancel=cancel)) as events:
+            # Checking an order may ask whether a sandbox can be had: not on the loop that serves the pages.
+            checked = await asyncio.to_thread(self._workbench.play, order, cancel=cancel)
+            async with contextlib.aclosing(checked) as events:
                 async for event in events:
                     if isinstance(event, RunStarted):
                         run = self._live[event.setting.run_id] = LiveRun(event, cancel)

@@ -17,6 +17,7 @@ _TAIL_S = 1.0
 
 
 async def live(run: LiveRun, after: int) -> AsyncIterator[str]:
+    """A run that this process plays: what happened after `after`, then what happens."""
     yield _named("clock", {"t_s": run.elapsed_s})
     async for frame in run.follow(after):
         yield _PING if frame is None else _message(frame)
@@ -34,12 +35,15 @@ async def stored(runs: RunManager, run_id: str, events: list[Event], after: int)
                 yield _message(frame)
         if isinstance(events[-1], RunFinished):
             break
-        if not await asyncio.to_thread(runs.is_written, run_id):
+        going_on = await asyncio.to_thread(runs.is_written, run_id)
+        seen, events = len(events), await asyncio.to_thread(runs.events, run_id)
+        if len(events) > seen:
+            continue
+        if not going_on:
             yield _named("broken", {"message": "the process that ran this ended before the run did"})
             break
         yield _PING
         await asyncio.sleep(_TAIL_S)
-        events = await asyncio.to_thread(runs.events, run_id)
     yield _named("end", {})
 
 

@@ -7,20 +7,22 @@ from app.pages import shell
 KEYS = (("Ctrl+↵", "run"), ("Esc", "stop"), ("↑ ↓", "turn"), ("Enter", "open observation"), ("p", "preferences"))
 
 _WISHES = """
-<aside class="lv-left" id="wishes" aria-label="Orchestrator and preferences">
+<section class="lv-left" id="wishes" aria-label="Orchestrator and preferences">
   <div class="lv-sheet-head"><h2>Wishes</h2><span class="wb-sp"></span>
     <button class="wb-btn sm" id="wishes-close">Done</button></div>
   <div class="lv-grp">
     <label class="wb-sel lv-pick" id="orchestrator-box"><span class="wb-sr">Orchestrator</span>
       <span class="wb-kind k-orch" data-icon="baton"></span><select id="orchestrator"></select></label>
     <p class="wb-note" id="orchestrator-note"></p>
+    <details class="wb-note lv-off" id="orchestrators-off" hidden><summary id="orchestrators-off-count"></summary>
+      <ul id="orchestrators-off-list"></ul></details>
   </div>
   <section class="lv-grp" id="goals" aria-label="Goals"><h3 class="wb-cap">Goals</h3></section>
   <section class="lv-grp" aria-label="Tools"><h3 class="wb-cap">Tools <span class="wb-sp"></span>
     <span class="lv-plain">avoid ↔ prefer</span></h3><div class="lv-grp" id="tools"></div></section>
   <section class="lv-grp" aria-label="The model will read"><h3 class="wb-cap">The model will read</h3>
     <p class="wb-note lv-sentence" id="sentence" aria-live="polite"></p></section>
-</aside>"""
+</section>"""
 
 _TASK = """
 <form class="lv-comp" id="composer" aria-label="Task">
@@ -46,7 +48,7 @@ _TASK = """
 
 _BODY = f"""
 <div class="lv">{_WISHES}
-  <main id="main" class="lv-mid">
+  <div id="main" class="lv-mid" tabindex="-1">
     <h1 class="wb-sr">Live run</h1>{_TASK}
     <div id="notices" role="status"></div>
     <section class="lv-score" id="score" aria-label="Score" hidden></section>
@@ -54,8 +56,8 @@ _BODY = f"""
     <div class="lv-scroll" id="scroll" tabindex="-1"><ol class="wb-tl" id="timeline" aria-label="Turns"></ol></div>
     <button class="wb-btn sm lv-new" id="newer" hidden></button>
     <p class="wb-sr" id="spoken" aria-live="polite"></p>
-  </main>
-  <aside class="lv-right" aria-label="Bill"><div id="bill"></div><div id="running"></div></aside>
+  </div>
+  <section class="lv-right" aria-label="Bill"><div id="bill"></div><div id="running"></div></section>
 </div>"""
 
 

@@ -20,7 +20,8 @@ PAGES = (
 )
 GLOBAL_KEYS = (("g l", "Live"), ("g t", "Trajectories"), ("t", "theme"), ("?", "all keys"))
 _MARK = (
-    '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" aria-hidden="true">'
+    '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" '
+    'aria-hidden="true">'
     '<path d="M2.5 17a9.5 9.5 0 0 1 19 0"/><path d="M6.5 17a5.5 5.5 0 0 1 11 0" opacity=".6"/>'
     '<circle cx="12" cy="17" r="2" fill="currentColor" stroke="none"/></svg>'
 )
@@ -55,7 +56,10 @@ def theme() -> gr.themes.Base:
 
 
 def page(name: str, body: str, keys: tuple[tuple[str, str], ...]) -> gr.HTML:
-    """One page as a static component. `body` is our own markup; nothing that anybody wrote is in it."""
+    """One page as a static component. `body` is our own markup; nothing that anybody wrote is in it.
+
+    Gradio wraps it in a `main`, so that there is none in it, and no other top-level landmark.
+    """
     markup = (
         f'<div class="wb" id="wb" data-page="{name}"><a class="wb-skip" href="#main">Skip to content</a>'
         f"{_top(name)}{body}{_foot(keys)}{_tab_bar(name)}"
@@ -67,11 +71,13 @@ def page(name: str, body: str, keys: tuple[tuple[str, str], ...]) -> gr.HTML:
 def _top(current: str) -> str:
     links = "".join(f'<a href="{page.path}"{_current(page, current)}>{page.title}</a>' for page in PAGES)
     return (
-        f'<header class="wb-top"><a class="wb-brand" href="/">{_MARK}<span>Orchestra <span class="wb-mut wb-thin">Workbench'
-        f'</span></span></a><nav class="wb-nav" aria-label="Pages">{links}</nav><span class="wb-sp"></span>'
+        f'<header class="wb-top"><a class="wb-brand" href="/">{_MARK}<span>Orchestra '
+        f'<span class="wb-mut wb-thin">Workbench</span></span></a>'
+        f'<nav class="wb-nav" aria-label="Pages">{links}</nav><span class="wb-sp"></span>'
         '<span class="wb-note wide" id="count" title="Trajectories in the store"></span>'
         '<button class="wb-btn ghost sm icon" id="help" aria-label="All keys (?)" title="All keys (?)">?</button>'
-        '<button class="wb-btn ghost sm icon" id="theme" aria-label="Switch theme (t)" title="Switch theme (t)"></button></header>'
+        '<button class="wb-btn ghost sm icon" id="theme" aria-label="Switch theme (t)" title="Switch theme (t)">'
+        "</button></header>"
     )
 
 

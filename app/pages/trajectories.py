@@ -36,7 +36,7 @@ _LIST = f"""
 
 _BODY = f"""
 <div class="tr">{_LIST}
-  <main class="tr-det" id="main" aria-label="Trajectory" tabindex="-1"><div id="detail"></div></main>
+  <section class="tr-det" id="main" aria-label="Trajectory" tabindex="-1"><div id="detail"></div></section>
 </div>"""
 
 

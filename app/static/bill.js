@@ -164,17 +164,19 @@ export function drawRunning(host, runs, current) {
 
 /** What still arrives: bytes, rate and time left of each weight file. */
 export function weightsNotice(weights) {
-  const coming = weights.filter((item) => !["ready", "absent"].includes(item.state));
+  const coming = weights.filter((item) => item.state !== "ready");
   if (coming.length === 0) return null;
-  const bad = coming.some((item) => item.error);
+  const bad = coming.some((item) => item.state === "failed");
   return el("div", { class: `wb-alert ${bad ? "warn" : ""}` }, icon(bad ? "warn" : "down"), el("div", { class: "lv-weights" },
     el("p", {}, el("b", { text: bad ? "Some model weights could not be fetched. " : "Model weights are arriving. " }), "You can run everything that does not need them."),
     coming.map(weightLine)));
 }
 
+const WEIGHTS_WORDS = { absent: "waiting,", partial: "waiting,", fetching: "", checking: "checking," };
+
 function weightLine(item) {
   const share = item.total_bytes ? item.done_bytes / item.total_bytes : 0;
-  const parts = [item.total_bytes ? `${bytes(item.done_bytes)} of ${bytes(item.total_bytes)}` : plain(item.state)];
+  const parts = [`${WEIGHTS_WORDS[item.state] ?? plain(item.state)} ${count(Math.floor(item.done_bytes / 1e6))} of ${count(Math.round(item.total_bytes / 1e6))} MB`.trim()];
   if (item.rate_bps) parts.push(`${bytes(Math.round(item.rate_bps))}/s`);
   if (item.eta_s !== null && item.eta_s !== undefined) parts.push(`${wait(item.eta_s)} left`);
   return el("div", { class: "lv-weight" }, el("span", { class: "lv-cut", text: plain(item.name) }),

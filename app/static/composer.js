@@ -21,6 +21,7 @@ export class Composer {
     this.goals = {};
     this.tools = {};
     this.sentenceTimer = 0;
+    this.busy = false; // a run goes on in this tab
     this.asking = null;
     byId("composer").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -41,7 +42,9 @@ export class Composer {
   /** What the server offers; called again whenever it may have changed. */
   setState(state) {
     const first = this.state === null;
-    const offers = JSON.stringify([state.orchestrators, state.tools, state.prices]);
+    // What weights still lack changes every second; only what can be chosen is worth a new picker under the hand.
+    const usable = (offer) => [offer.name, offer.off === null];
+    const offers = JSON.stringify([state.orchestrators.map(usable), state.tools.map(usable), state.prices]);
     this.state = state;
     if (first) {
       const kept = remembered();
@@ -50,7 +53,10 @@ export class Composer {
       this.drawGoals();
       this.limits({ max_turns: state.limits.max_turns, ...kept.limits });
     }
-    if (offers === this.offers) return;
+    if (offers === this.offers) {
+      this.drawReasons();
+      return;
+    }
     this.offers = offers;
     this.drawPickers(first ? remembered() : { orchestrator: byId("orchestrator").value, prices: byId("prices").value });
     this.drawTools();
@@ -62,8 +68,7 @@ export class Composer {
   }
 
   drawPickers(wanted) {
-    const option = (offer) => el("option", { value: offer.name, disabled: offer.off !== null, text: plain(offer.title) + (offer.off ? ` (off: ${plain(offer.off)})` : "") });
-    put(byId("orchestrator"), this.state.orchestrators.map(option));
+    put(byId("orchestrator"), this.state.orchestrators.map((offer) => el("option", { value: offer.name, disabled: offer.off !== null, text: offerText(offer) })));
     const usable = this.state.orchestrators.filter((offer) => offer.off === null);
     byId("orchestrator").value = (usable.find((offer) => offer.name === wanted.orchestrator) ?? usable[0] ?? this.state.orchestrators[0])?.name ?? "";
     put(byId("prices"), this.state.prices.map((table) => el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}` })));
@@ -71,13 +76,26 @@ export class Composer {
     this.chosen();
   }
 
+  /** The words beside what is off, without touching what is on. */
+  drawReasons() {
+    for (const option of byId("orchestrator").options) option.textContent = offerText(this.state.orchestrators.find((one) => one.name === option.value));
+    for (const tool of this.state.tools.filter((one) => one.off)) byId(`off-${tool.name}`).textContent = `off: ${plain(tool.off)}`;
+    this.drawNote();
+  }
+
   chosen() {
-    const offer = this.state.orchestrators.find((one) => one.name === byId("orchestrator").value);
-    const waiting = this.state.orchestrators.filter((one) => one.off !== null);
-    put(byId("orchestrator-note"), offer ? plain(offer.off ?? offer.note) : "",
-      waiting.map((one) => el("span", { class: "lv-off", text: `${plain(one.title)}: ${plain(one.off)}` })));
-    byId("run").disabled = !offer || offer.off !== null;
+    this.drawNote();
     this.keep();
+  }
+
+  drawNote() {
+    const offer = this.state.orchestrators.find((one) => one.name === byId("orchestrator").value);
+    const others = this.state.orchestrators.filter((one) => one.off !== null && one !== offer);
+    byId("orchestrator-note").textContent = offer ? plain(offer.off ?? offer.note) : "";
+    byId("orchestrators-off").hidden = others.length === 0;
+    put(byId("orchestrators-off-list"), others.map((one) => el("li", { text: `${plain(one.title)}: ${plain(one.off)}` })));
+    byId("orchestrators-off-count").textContent = `${others.length} more ${others.length === 1 ? "is" : "are"} off, why?`;
+    byId("run").disabled = this.busy || !offer || offer.off !== null;
   }
 
   drawGoals() {
@@ -239,9 +257,11 @@ function slider({ id, title, hint, min, value, shown, box, on, below }) {
     below ? el("span", { class: "sub" }, below) : null);
 }
 
+const offerText = (offer) => plain(offer.title) + (offer.off ? ` (off: ${plain(offer.off)})` : "");
+
 function offTool(tool) {
   return el("div", { class: "lv-tool-off" }, el("span", { class: "wb-kind k-orch", "aria-hidden": "true" }, icon(toolIcon(tool.kind, tool.name))),
-    el("span", {}, plain(tool.title), el("small", { text: `off: ${plain(tool.off)}` })));
+    el("span", {}, plain(tool.title), el("small", { id: `off-${tool.name}`, text: `off: ${plain(tool.off)}` })));
 }
 
 function price(tool, table) {

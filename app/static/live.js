@@ -209,8 +209,8 @@ class Live {
   changed() {
     byId("stop").disabled = !this.going;
     byId("composer").toggleAttribute("data-going", this.going);
-    if (this.composer.state) this.composer.chosen();
-    if (this.going) byId("run").disabled = true;
+    this.composer.busy = this.going;
+    if (this.composer.state) this.composer.drawNote();
     this.drawBill();
     this.drawScore();
   }

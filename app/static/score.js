@@ -6,7 +6,7 @@ import { count, plain, seconds } from "./format.js";
 
 const LANES = ["basic", "specialist", "generalist", "domain"];
 const FAILED = new Set(["error", "timeout", "rejected"]);
-const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
+const STEPS = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
 /** Spans of a run: what the orchestrator thought and what it called, in seconds. */
 function spansOf(run) {
@@ -37,7 +37,7 @@ export function drawScore(host, run) {
   const [row, left, right] = [narrow ? 17 : 19, narrow ? 26 : 92, 40];
   const bottom = lanes.length * row + 2;
   const latest = run.finished ? run.now : run.now * 1.06;
-  const span = Math.max(latest, 1);
+  const span = Math.max(latest, 0.2);
   const x = (t) => left + (t / span) * (width - left - right);
   const middle = (kind) => lanes.indexOf(kind) * row + row / 2 + 2;
   const drawing = svg("svg", {
@@ -68,7 +68,7 @@ function grid(span, x, bottom) {
   const parts = [];
   for (let n = 0; n * step <= span; n += 1) {
     const t = n * step;
-    const label = step < 1 ? t.toFixed(1) : String(t);
+    const label = step < 0.1 ? t.toFixed(2) : step < 1 ? t.toFixed(1) : String(t);
     parts.push(svg("line", { class: "g", x1: x(t), x2: x(t), y1: 2, y2: bottom }));
     parts.push(svg("text", { x: x(t), y: bottom + 13, "text-anchor": "middle", text: n === 0 ? "0 s" : label }));
   }

@@ -1,0 +1,354 @@
+"""The pages in a real Chromium, over a workbench that plays scripts."""
+
+import os
+import re
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from scripted_workbench import ScriptedRoster
+
+from app.main import create_app
+from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.workbench import Workbench
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+EXPECTED = re.compile(r"status of 404|net::ERR_FAILED")
+"""What Chromium logs by itself for an unknown run and for a connection that a test cuts."""
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: set CHROMIUM, or install it with scripts/system-packages.sh")
+    return {"executable_path": CHROMIUM, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
+
+
+@pytest.fixture(scope="session")
+def roster():
+    return ScriptedRoster(pace_s=0.08)
+
+
+@pytest.fixture(scope="session")
+def base_url(browser_type_launch_args, roster, tmp_path_factory):
+    workbench = Workbench(tmp_path_factory.mktemp("home"), roster=roster)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(workbench), port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the app did not start"
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(20)
+
+
+@pytest.fixture
+def open_page(context, base_url):
+    """Opens a path and waits until the page has filled itself; fails on errors and on requests to elsewhere."""
+    wrong = []
+
+    def opened(path="/", in_context=None):
+        page = (in_context or context).new_page()
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on(
+            "console",
+            lambda line: line.type == "error" and EXPECTED.search(line.text) is None and wrong.append(line.text),
+        )
+        page.on("request", lambda r: r.url.startswith((base_url, "data:", "blob:")) or wrong.append(f"asked {r.url}"))
+        page.goto(base_url + path)
+        page.wait_for_selector("#wb[data-ready]", timeout=30_000)
+        return page
+
+    yield opened
+    assert wrong == []
+
+
+def run(page, task):
+    page.get_by_role("textbox", name="Task").fill(task)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/?run=*")
+
+
+def answered(page):
+    expect(page.locator("#answer")).to_be_visible(timeout=30_000)
+    return page
+
+
+def run_id(page):
+    return page.evaluate("new URLSearchParams(location.search).get('run')")
+
+
+def test_a_task_runs_turn_by_turn_to_its_answer_and_bill(open_page):
+    page = open_page()
+    run(page, "short")
+    expect(page.locator("#stop")).to_be_enabled()
+    answered(page)
+    expect(page.locator("#answer")).to_have_text("47104101")
+    expect(page.locator(".wb-call").first).to_contain_text("Code interpreter")
+    expect(page.locator("#bill")).to_contain_text("$0.0006")
+    expect(page.locator("#run")).to_be_enabled()
+
+
+def test_escape_stops_the_run_and_says_what_is_kept(open_page):
+    page = open_page()
+    run(page, "slow")
+    expect(page.locator(".wb-turn.live .lv-foldbtn", has_text="Code interpreter")).to_be_visible(timeout=20_000)
+    page.keyboard.press("Escape")
+    card = page.locator(".lv-end")
+    expect(card).to_contain_text("Stopped by you", timeout=5_000)
+    expect(card).to_contain_text("2 turns")
+    expect(page.locator(".wb-chip", has_text="cancelled").first).to_be_visible()
+
+
+def test_a_reload_and_a_second_viewer_show_the_same(open_page, browser):
+    page = open_page()
+    run(page, "figures")
+    expect(page.locator(".wb-call").first).to_be_visible(timeout=20_000)
+    other = browser.new_context()
+    second = open_page(f"/?run={run_id(page)}", in_context=other)
+    first_text = answered(page).locator("#timeline").inner_text()
+    assert answered(second).locator("#timeline").inner_text() == first_text
+    page.reload()
+    assert answered(page).locator("#timeline").inner_text() == first_text
+    assert page.locator("#bill").inner_text() == second.locator("#bill").inner_text()
+    other.close()
+
+
+def test_a_lost_connection_is_said_and_made_good(open_page):
+    page = open_page()
+    page.route("**/events*", lambda route: route.abort())
+    run(page, "short")
+    expect(page.locator("#notices")).to_contain_text("Connection lost", timeout=10_000)
+    page.unroute("**/events*")
+    answered(page)
+    expect(page.locator("#notices")).not_to_contain_text("Connection lost")
+    assert page.locator(".wb-call").count() == 2
+
+
+def test_the_sentence_follows_a_slider(open_page):
+    page = open_page()
+    slider = page.get_by_label("Coder", exact=True)
+    slider.fill("-1")
+    expect(page.locator("#sentence")).to_contain_text("Avoid Coder")
+    slider.press("0")
+    expect(page.locator("#sentence")).not_to_contain_text("Coder")
+    assert slider.get_attribute("aria-valuetext") == "neutral .00"
+
+
+def test_what_is_off_says_why_and_cannot_be_chosen(open_page):
+    page = open_page()
+    expect(page.locator("#orchestrator option[value=waiting]")).to_have_attribute("disabled", "")
+    page.locator("#orchestrators-off summary").click()
+    expect(page.locator("#orchestrators-off")).to_contain_text("its weights are arriving, 682 of 1,100 MB")
+    expect(page.locator("#tools")).to_contain_text("off: no database is configured")
+
+
+def test_an_empty_task_is_refused_in_words(open_page):
+    page = open_page()
+    page.locator("#run").click()
+    expect(page.get_by_role("alert")).to_have_text("The task is empty; say what should be done.")
+
+
+def test_hostile_text_is_only_ever_text(open_page):
+    page = open_page()
+    run(page, "hostile <script>document.title='owned'</script>")
+    answered(page)
+    page.locator("[data-observation]").first.click()
+    for where in ("#timeline", "#detail"):
+        if where == "#detail":
+            page = open_page(f"/trajectories?run={run_id(page)}")
+            expect(page.locator(".lv-end")).to_be_visible(timeout=10_000)
+        assert page.locator(f"{where} :is(script, img)").count() == 0
+        expect(page.locator(where)).to_contain_text("<img src=x onerror=")
+        expect(page.locator(where)).to_contain_text("⟨U+202E⟩")
+        assert "\x1b" not in page.locator(where).inner_text()
+        assert page.title() != "owned"
+
+
+def test_a_long_observation_is_fetched_when_it_is_opened(open_page):
+    page = open_page()
+    run(page, "long")
+    answered(page)
+    assert "line 2999" not in page.locator("#timeline").inner_text()
+    page.locator("[data-observation]").click()
+    expect(page.locator("pre").first).to_contain_text("line 2999")
+
+
+def test_parallel_calls_each_have_a_card_and_a_rejected_one_says_why(open_page):
+    page = open_page()
+    run(page, "parallel")
+    answered(page)
+    expect(page.locator(".wb-call").nth(1)).to_contain_text("1.2")
+    rejected = page.locator(".wb-turn.bad")
+    expect(rejected).to_contain_text("rejected")
+    expect(rejected).to_contain_text("there is no tool")
+
+
+def test_a_figure_has_a_name_and_keeps_within_bounds(open_page):
+    page = open_page()
+    run(page, "figures")
+    figure = page.get_by_role("img", name="Figure figure-1.png returned by Code interpreter")
+    expect(figure).to_be_visible(timeout=20_000)
+    answered(page)
+    assert figure.bounding_box()["width"] <= 320
+
+
+def test_an_unknown_run_says_so_and_where_to_go(open_page):
+    page = open_page("/?run=nope")
+    expect(page.locator("#timeline")).to_contain_text("There is no such run here")
+    expect(page.get_by_role("link", name="All trajectories")).to_be_visible()
+
+
+def test_the_theme_follows_the_system_until_it_is_chosen(open_page):
+    page = open_page()
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("body")).to_have_class("dark")
+    page.keyboard.press("t")
+    expect(page.locator("body")).not_to_have_class("dark")
+    page.reload()
+    page.wait_for_selector("#wb[data-ready]")
+    expect(page.locator("body")).not_to_have_class("dark")
+
+
+def test_the_keyboard_goes_everywhere(open_page):
+    page = open_page()
+    run(page, "long")
+    answered(page)
+    page.locator("#task").blur()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-observation]").first).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("open the observation")
+    page.keyboard.press("Escape")
+    page.locator("#task").press("t")
+    assert "dark" not in (page.locator("body").get_attribute("class") or "")
+    page.locator("#task").blur()
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    page.wait_for_url("**/trajectories")
+
+
+def test_trajectories_are_found_filtered_and_opened(open_page):
+    live = open_page()
+    run(live, "fault of the world")
+    expect(live.locator(".lv-end")).to_contain_text("refused the connection", timeout=20_000)
+    page = open_page("/trajectories?status=fault&q=of+the+world")
+    row = page.locator(".tr-row")
+    expect(row).to_have_count(1)
+    row.press("Enter")
+    expect(page.locator("#detail h2.tr-task")).to_have_text("fault of the world")
+    expect(page.locator("#side")).to_contain_text("Qwen2.5-Coder-1.5B-Instruct: $0.18 / $0.18 per M")
+    page.locator("#f-status").select_option("answered")
+    expect(page.locator("#rows")).to_contain_text("No trajectory matches")
+    assert "status=answered" in page.url
+    page.get_by_role("link", name="Run again").click()
+    expect(page.get_by_role("textbox", name="Task")).to_have_value("fault of the world", timeout=15_000)
+
+
+def test_a_narrow_screen_never_scrolls_sideways(open_page):
+    page = open_page()
+    page.set_viewport_size({"width": 390, "height": 844})
+    run(page, "figures")
+    answered(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("#wishes-open").click()
+    expect(page.get_by_label("Quality")).to_be_visible()
+    page.goto(page.url.replace("/?", "/trajectories?"))
+    expect(page.locator("#detail .lv-end")).to_be_visible(timeout=15_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_pages_are_accessible_in_both_themes(open_page, scheme):
+    page = open_page()
+    page.emulate_media(color_scheme=scheme)
+    run(page, "figures")
+    answered(page)
+    page.locator(".lv-why").first.click()
+    page.wait_for_timeout(300)
+    assert violations(page) == [], violations(page)
+    page.goto(page.url.replace("/?", "/trajectories?"))
+    expect(page.locator("#detail .lv-end")).to_be_visible(timeout=15_000)
+    assert violations(page) == [], violations(page)
+
+
+def violations(page):
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found]
+
+
+def test_numbers_and_foreign_signs_are_written_one_way(open_page):
+    shown = open_page().evaluate(
+        """async () => {
+            const f = await import("/wb/format.js");
+            return {
+                usd: [0, 0.00001, 0.0061, 1234.5].map(f.usd),
+                seconds: [0.04, 1.311, 33.94].map(f.seconds),
+                bytes: [999, 18200, 682e6].map(f.bytes),
+                weight: [0.8, -0.6, 1].map(f.weight),
+                plain: f.plain("a\\u001b[31m\\u202eb\\r\\n\\tc"),
+                unknown: f.cost({ kind: "unknown", usd: null, why: "no price" }).outerHTML,
+            };
+        }"""
+    )
+    assert shown["usd"] == ["$0.0000", "<$0.0001", "$0.0061", "$1,234.50"]
+    assert shown["seconds"] == ["0.04 s", "1.31 s", "33.9 s"]
+    assert shown["bytes"] == ["999 B", "18.2 KB", "682 MB"]
+    assert shown["weight"] == [".80", "\u2212.60", "1.00"]
+    assert shown["plain"] == "a⟨U+001B⟩[31m⟨U+202E⟩b\n\tc"
+    assert 'aria-label="unknown: no price"' in shown["unknown"]
+
+
+def test_weights_on_their_way_are_told_and_hold_nothing_up(open_page, roster):
+    roster.weights = (
+        WeightsStatus(
+            name="big", state="fetching", done_bytes=682_000_000, total_bytes=1_117_000_000, rate_bps=12.3e6, eta_s=35.4
+        ),
+        WeightsStatus(name="small", state="failed", done_bytes=0, total_bytes=10, error="the disk is full <b>"),
+    )
+    page = open_page()
+    roster.weights = ()
+    expect(page.locator("#notices")).to_contain_text("682 of 1,117 MB · 12.3 MB/s · 35 s left")
+    expect(page.locator("#notices")).to_contain_text("the disk is full <b>")
+    run(page, "short")
+    answered(page)
+    expect(page.locator("#notices")).to_be_empty()
+
+
+def test_the_page_follows_the_end_only_while_it_is_there(open_page):
+    page = open_page()
+    page.set_viewport_size({"width": 1200, "height": 500})
+    run(page, "figures")
+    expect(page.locator(".wb-call")).to_have_count(3, timeout=20_000)
+    page.locator("#scroll").hover()
+    page.mouse.wheel(0, -5000)
+    expect(page.locator("#newer")).to_contain_text("new turn", timeout=20_000)
+    assert page.locator("#scroll").evaluate("box => box.scrollTop") == 0
+    page.locator("#newer").click()
+    expect(page.locator("#newer")).to_be_hidden()
+    answered(page)
+    expect(page.locator("#answer")).to_be_in_viewport()
+
+
+def test_other_running_runs_are_one_click_away(open_page):
+    first = open_page()
+    run(first, "slow one")
+    second = open_page()
+    link = second.locator("#running a", has_text="slow one")
+    expect(link).to_be_visible(timeout=10_000)
+    link.click()
+    expect(second.locator("#stop")).to_be_enabled(timeout=15_000)
+    second.locator("#stop").click()
+    expect(first.locator(".lv-end")).to_contain_text("Stopped by you", timeout=10_000)

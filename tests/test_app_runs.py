@@ -1,0 +1,160 @@
+"""Runs belong to the server: viewers come and go, runs end and leave memory."""
+
+import asyncio
+import contextlib
+import json
+
+import pytest
+from scripted_workbench import scripted_workbench
+
+from app.runs import MAX_RUNNING, RunManager, frames
+from orchestra_lib.errors import BadInput
+from orchestra_lib.workbench import Order
+
+
+@contextlib.asynccontextmanager
+async def manager(home):
+    workbench = scripted_workbench(home, pace_s=0.01)
+    runs = RunManager(workbench)
+    try:
+        yield runs
+    finally:
+        await runs.close()
+        await workbench.close()
+
+
+def order(task="short"):
+    return Order(task=task, orchestrator="scripted")
+
+
+async def watch(runs, run_id, after=0):
+    live = runs.live(run_id)
+    return [json.loads(frame.data) async for frame in live.follow(after) if frame is not None]
+
+
+async def ended(runs, run_id):
+    live = runs.live(run_id)
+    while live and not live.ended:
+        await asyncio.sleep(0.01)
+
+
+def test_two_viewers_see_every_frame_once_and_in_order(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            run_id = await runs.start(order())
+            return await asyncio.gather(watch(runs, run_id), watch(runs, run_id))
+
+    first, second = asyncio.run(play())
+    seqs = [frame["seq"] for frame in first]
+    assert seqs == sorted(set(seqs))
+    assert first == second
+    assert first[-1]["answer"] == "47104101"
+
+
+def test_a_viewer_who_comes_back_neither_loses_nor_repeats_a_frame(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            run_id = await runs.start(order("figures"))
+            live = runs.live(run_id)
+            seen = []
+            async for frame in live.follow(0):
+                seen.append(frame.seq)
+                if len(seen) == 12:
+                    break
+            rest = [frame["seq"] for frame in await watch(runs, run_id, after=seen[-1])]
+            return seen, rest
+
+    seen, rest = asyncio.run(play())
+    assert rest[0] > seen[-1]
+    assert rest == sorted(set(rest))
+
+
+def test_a_finished_run_leaves_memory_and_its_journal_gives_the_same_frames(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            run_id = await runs.start(order())
+            live_frames = await watch(runs, run_id)
+            await ended(runs, run_id)
+            assert runs.live(run_id) is None
+            return live_frames, [json.loads(frame.data) for frame in frames(runs.events(run_id))]
+
+    live_frames, stored = asyncio.run(play())
+    kept = [frame for frame in live_frames if frame["kind"] not in {"streamed", "call_started"}]
+    assert stored == kept
+
+
+def test_streamed_pieces_are_forgotten_once_the_whole_is_there(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            run_id = await runs.start(order("slow"))
+            live = runs.live(run_id)
+            while len(live.trajectory.calls) < 2:
+                await asyncio.sleep(0.01)
+            late = [json.loads(frame.data)["kind"] for frame in live._log]
+            runs.stop(run_id)
+            await ended(runs, run_id)
+            return late
+
+    late = asyncio.run(play())
+    assert "generated" in late
+    assert "streamed" not in late
+
+
+def test_a_stop_ends_the_run_within_a_second_and_keeps_the_record(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            run_id = await runs.start(order("slow"))
+            live = runs.live(run_id)
+            while len(live.trajectory.calls) < 2:
+                await asyncio.sleep(0.01)
+            assert runs.stop(run_id)
+            await asyncio.wait_for(ended(runs, run_id), 5)
+            return runs.trajectory(run_id)
+
+    trajectory = asyncio.run(play())
+    assert trajectory.status == "cancelled"
+    assert [call.observation.status for call in trajectory.calls] == ["ok", "cancelled"]
+
+
+def test_a_bad_order_is_refused_before_anything_runs(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            with pytest.raises(BadInput, match="orchestrator"):
+                await runs.start(Order(task="x", orchestrator="nobody"))
+            with pytest.raises(BadInput, match="empty"):
+                await runs.start(order("  "))
+            return runs.running()
+
+    assert asyncio.run(play()) == []
+
+
+def test_a_run_too_many_is_refused_and_the_others_go_on(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            for _ in range(MAX_RUNNING):
+                await runs.start(order("slow"))
+            with pytest.raises(BadInput, match="stop one"):
+                await runs.start(order())
+            return len(runs.running())
+
+    assert asyncio.run(play()) == MAX_RUNNING
+
+
+def test_closing_stops_what_runs_and_every_record_is_complete(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            run_id = await runs.start(order("slow"))
+        return run_id, runs
+
+    run_id, runs = asyncio.run(play())
+    assert runs.trajectory(run_id).status == "cancelled"
+
+
+def test_an_unknown_run_is_named(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            assert not runs.stop("nope")
+            with pytest.raises(BadInput, match="nope"):
+                runs.trajectory("nope")
+
+    asyncio.run(play())
