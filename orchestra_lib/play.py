@@ -235,7 +235,8 @@ class _Episode:
         """Keep what a finished call brought and answer it."""
         if status is CallStatus.OK and result.answer is not None:
             self.answer_of_tool = result.answer
-        text, whole = _capped(result.text)
+        spec = self.tools[call.tool].spec
+        text, whole = _capped(result.text, spec.observation_chars or OBSERVATION_CHARS)
         kept, fault = self._keep(call, result.files)
         full, fault_of_text = self._keep(call, whole)
         self._answer(
@@ -341,11 +342,11 @@ def _plain_attempt(tool: Tool, started_s: float, finished_s: float, queue_s: flo
     return Attempt(priced_as=tool.spec.priced_as, wall_s=finished_s - started_s, queue_s=queue_s)
 
 
-def _capped(text: str) -> tuple[str, tuple[File, ...]]:
+def _capped(text: str, most: int) -> tuple[str, tuple[File, ...]]:
     """What the model reads, and the whole text as a file when it had to be cut."""
-    if len(text) <= OBSERVATION_CHARS:
+    if len(text) <= most:
         return text, ()
-    head, tail = OBSERVATION_CHARS * 3 // 4, OBSERVATION_CHARS // 4
+    head, tail = most * 3 // 4, most // 4
     cut = len(text) - head - tail
     data = text.encode("utf-8", "replace")
     short = f"{text[:head]}\n… {cut:,} characters left out …\n{text[-tail:]}"

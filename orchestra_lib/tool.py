@@ -6,7 +6,11 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
+from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
+
+PAYEES = ("orchestrator", "judge")
+"""Names that stand for themselves on every bill; a tool under one of them would hide what it costs."""
 
 _MAX_DEPTH = 100
 
@@ -28,9 +32,9 @@ class ToolSpec:
     behind the tool; None means that the tool's own name is priced. Where a call chooses among
     several models, `models` names their rows instead; `parts` names the rows that every call pays
     besides (a retriever, an interpreter). `max_input_tokens`, `max_output_tokens` and `timeout_s`
-    bound a call's worst case. `typical_latency_s` is a measured or published median, None when nobody
-    measured it. `simulated` marks a tool whose answers come from a stated profile and not from the thing
-    it names.
+    bound a call's worst case. `observation_chars` is where a result is cut for the record, None for the
+    loop's own cap. `typical_latency_s` is a measured or published median, None when nobody measured it.
+    `simulated` marks a tool whose answers come from a stated profile and not from the thing it names.
     """
 
     name: str
@@ -46,6 +50,7 @@ class ToolSpec:
     simulated: bool = False
     models: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    observation_chars: int | None = None
 
     @property
     def priced_as(self) -> str:
