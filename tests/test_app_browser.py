@@ -331,9 +331,8 @@ def test_the_page_follows_the_end_only_while_it_is_there(open_page):
     page = open_page()
     page.set_viewport_size({"width": 1200, "height": 500})
     run(page, "figures")
-    expect(page.locator(".wb-call")).to_have_count(3, timeout=20_000)
-    page.locator("#scroll").hover()
-    page.mouse.wheel(0, -5000)
+    page.locator(".wb-call").nth(2).wait_for(timeout=20_000)
+    page.locator("#scroll").evaluate("box => box.scrollTo(0, 0)")
     expect(page.locator("#newer")).to_contain_text("new turn", timeout=20_000)
     assert page.locator("#scroll").evaluate("box => box.scrollTop") == 0
     page.locator("#newer").click()
