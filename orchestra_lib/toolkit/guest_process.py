@@ -65,9 +65,9 @@ class BoundedOutput:
 class GuestProcess:
     """One guest and its pipes. Blocking; `run` belongs in a thread, `kill` may be called from any other."""
 
-    def __init__(self, program: Path, limits: sandbox.SandboxLimits) -> None:
+    def __init__(self, launcher: sandbox.Launcher, limits: sandbox.SandboxLimits) -> None:
         self._limits = limits
-        self._process, self._pipes = sandbox.start(program, limits)
+        self._process, self._pipes = sandbox.start(launcher, limits)
         for fd in (self._pipes.command, self._pipes.reply, self._pipes.output):
             os.set_blocking(fd, False)
         self._cells = 0
@@ -82,6 +82,8 @@ class GuestProcess:
         request = secrets.token_hex(16)
         command = json.dumps({"id": request, "cell": self._cells, "code": code}).encode()
         exchange = Exchange(self._pipes, self._limits, struct.pack(">I", len(command)) + command)
+        if self._cells > 1:
+            exchange.discard()
         ended = exchange.run()
         reply = exchange.reply
         if ended is None and reply is not None and reply.get("id") == request:
@@ -128,7 +130,6 @@ class Exchange:
 
     def run(self) -> str | None:
         """Until the reply is complete. Returns why there is none: the wall limit or a broken reply; else None."""
-        self._discard()
         deadline = time.monotonic() + self._limits.wall_s
         with selectors.DefaultSelector() as selector:
             selector.register(self._pipes.command, selectors.EVENT_WRITE, self._send)
@@ -186,7 +187,7 @@ class Exchange:
             start += length
         return True
 
-    def _discard(self) -> None:
+    def discard(self) -> None:
         """Drop what threads of an earlier cell printed after it, and replies that nobody asked for."""
         for fd in (self._pipes.output, self._pipes.reply):
             for _ in range(_MAX_DRAIN // _CHUNK):
@@ -239,10 +240,10 @@ def _cell(exchange: Exchange, reply: dict[str, Any], limits: sandbox.SandboxLimi
     )
 
 
-def probe(program: Path, limits: sandbox.SandboxLimits) -> str | None:
+def probe(launcher: sandbox.Launcher, limits: sandbox.SandboxLimits) -> str | None:
     """Start a guest and have it try what must not work. None when every limit holds, else what failed."""
     try:
-        guest = GuestProcess(program, limits)
+        guest = GuestProcess(launcher, limits)
     except SandboxFault as fault:
         return str(fault)
     try:
@@ -250,5 +251,5 @@ def probe(program: Path, limits: sandbox.SandboxLimits) -> str | None:
     finally:
         guest.close()
     if cell.error or cell.output.strip() != "holds":
-        return (cell.output.strip() + " " + cell.error).strip()[:500]
+        return (cell.output.strip() or cell.error)[:500]
     return None

