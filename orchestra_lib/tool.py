@@ -52,6 +52,10 @@ class ToolSpec:
     parts: tuple[str, ...] = ()
     observation_chars: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.name in PAYEES:
+            raise BadInput(f"a tool cannot be named {self.name!r}, the bill uses that name; give it another")
+
     @property
     def priced_as(self) -> str:
         """The name to look up in a price table."""

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import chain
 
 from orchestra_lib.errors import Fault
 from orchestra_lib.generation import Generation
 from orchestra_lib.limits import Limits
 from orchestra_lib.preference import Preference
-from orchestra_lib.pricing import Attempt, Bill, PriceTable, bill
+from orchestra_lib.pricing import JUDGE, Attempt, Bill, PriceTable, bill
 from orchestra_lib.record import record
 from orchestra_lib.task import Task
 from orchestra_lib.tool import Observation, ToolCall, ToolSpec
@@ -83,7 +84,8 @@ class Turn:
 class Trajectory:
     """One episode, complete or still running (`stop` None).
 
-    `outcome` is True or False when the task was graded and None when nobody graded it.
+    `outcome` is True or False when the task was graded and None when nobody graded it;
+    `judge_attempts` are what grading took, billed apart from the run.
     `faults` lists every failure of the world on the way, also those that the run survived.
     """
 
@@ -94,6 +96,7 @@ class Trajectory:
     faults: tuple[Fault, ...] = ()
     outcome: bool | None = None
     finished_s: float | None = None
+    judge_attempts: tuple[Attempt, ...] = ()
 
     @property
     def id(self) -> str:
@@ -113,7 +116,7 @@ class Trajectory:
         return tuple(call for turn in self.turns for call in turn.calls)
 
     def ledger(self) -> Iterator[tuple[str, Attempt]]:
-        """Every attempt with its payee, in order: `orchestrator`, or the tool's name."""
+        """Every attempt of the run with its payee, in order: `orchestrator`, or the tool's name."""
         for turn in self.turns:
             for attempt in turn.generation.attempts if turn.generation else ():
                 yield ORCHESTRATOR, attempt
@@ -122,5 +125,6 @@ class Trajectory:
                     yield call.call.tool, attempt
 
     def bill(self, prices: PriceTable | None = None) -> Bill:
-        """The bill under the recorded prices, or under another table."""
-        return bill(self.ledger(), prices or self.setting.prices)
+        """The bill under the recorded prices, or under another table; the judge stands apart from its totals."""
+        judged = ((JUDGE, attempt) for attempt in self.judge_attempts)
+        return bill(chain(self.ledger(), judged), prices or self.setting.prices)
