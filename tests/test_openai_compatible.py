@@ -56,6 +56,7 @@ class Server:
         self.asked: list[dict[str, Any]] = []
         self.heads: list[str] = []
         self.closed = asyncio.Event()
+        self.flood_fine = True
         self.url = ""
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -351,6 +352,26 @@ async def _endless(server: Server, writer: asyncio.StreamWriter) -> None:
         writer.write(f"data: {json.dumps(chunk(content='x'))}\n\n".encode())
         await writer.drain()
         await asyncio.sleep(0.01)
+
+
+async def _flood(server: Server, writer: asyncio.StreamWriter) -> None:
+    status, kind = (200, "text/event-stream") if server.flood_fine else (500, "text/html")
+    writer.write(f"HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\ndata: ".encode())
+    while True:
+        writer.write(b"x" * 65536 if server.flood_fine else b"<p>\n" * 16384)
+        await writer.drain()
+
+
+@pytest.mark.parametrize("fine", [True, False])
+def test_a_server_that_floods_is_cut_off(fine: bool) -> None:
+    async def run() -> None:
+        async with serving(_flood) as server:
+            server.flood_fine = fine
+            with pytest.raises(ProviderFault):
+                await collect(model(server, patience=Patience(total_s=20, max_retries=0)))
+            await asyncio.wait_for(server.closed.wait(), 5)
+
+    asyncio.run(run())
 
 
 def test_a_reply_that_broke_off_is_not_asked_for_twice() -> None:

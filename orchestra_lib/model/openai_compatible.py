@@ -17,6 +17,7 @@ import openai
 
 from orchestra_lib.errors import BadInput, ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
+from orchestra_lib.model import wire
 from orchestra_lib.model.failure import Endpoint, Failure, failure_of
 from orchestra_lib.model.reply import BrokenStream, Reply
 from orchestra_lib.pricing import Attempt
@@ -161,14 +162,13 @@ class OpenAICompatible:
         timeout = openai.Timeout(patience.idle_s, connect=patience.connect_s)
         key = self._key() or "none"
         # A client for each request: connections belong to an event loop, and a closed one must really close.
-        # What runs on this machine is never asked for through a proxy.
-        direct = openai.DefaultAsyncHttpxClient(trust_env=False, timeout=timeout) if self._is_local() else None
         return openai.AsyncOpenAI(
-            api_key=key, base_url=self._base_url, timeout=timeout, max_retries=0, http_client=direct
+            api_key=key,
+            base_url=self._base_url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=wire.client(self._base_url, timeout),
         )
-
-    def _is_local(self) -> bool:
-        return urlsplit(self._base_url).hostname in ("127.0.0.1", "localhost", "::1")
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         dialect = self._dialect
