@@ -80,7 +80,7 @@ def coder(model: ChatModel) -> ModelTool:
         max_input_tokens=2_800,
         max_output_tokens=400,
         timeout_s=180.0,
-        typical_latency_s=20.0,
+        typical_latency_s=4.0,
     )
     return ModelTool(spec, model, "You write correct Python. Reply with one code block and no explanation.")
 
@@ -100,7 +100,7 @@ def generalist(model: ChatModel) -> ModelTool:
         max_input_tokens=2_800,
         max_output_tokens=300,
         timeout_s=120.0,
-        typical_latency_s=10.0,
+        typical_latency_s=1.2,
     )
     return ModelTool(spec, model, "You are a helpful assistant. Answer briefly, and only from what you are given.")
 
