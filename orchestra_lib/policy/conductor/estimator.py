@@ -1,31 +1,34 @@
 """How likely each tool is to solve a question, judged by labelled examples near it.
 
-Each example votes with the weight exp((similarity - 0.6) / 0.1): at cosine similarity 0.6 an example
-counts as one case, at 0.3 as a twentieth. A prior counts as `PRIOR_CASES` cases, so where nothing is near the
-prior speaks. The chance of tool t is
+The similarity of two questions is 0.6 times the cosine of their embeddings plus 0.4 times that of their
+`cues`. Each of the `NEIGHBOURS` nearest examples votes with the weight exp((similarity - 0.7) / 0.1): at
+similarity 0.7 it counts as one case, at 0.4 as a twentieth. One case more is the prior: the tool's mean over the
+kinds that the neighbours are of, or where hardly anything is near, over all examples.
 
-    (sum_i w_i * solves_i[t] + PRIOR_CASES * prior[t]) / (sum_i w_i + PRIOR_CASES)
-
-over the `NEIGHBOURS` nearest examples that know t; prior[t] is t's mean over all examples.
+    chance[t] = (sum_i w_i * solves_i[t] + prior[t]) / (sum_i w_i + 1)
 """
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orchestra_lib.policy.conductor.cues import cues
 from orchestra_lib.policy.conductor.examples import Example
 from orchestra_lib.protocols import Embedder
 from orchestra_lib.record import record
 from orchestra_lib.tool import ToolKind, ToolSpec
 
-NEIGHBOURS = 8
-ONE_CASE_AT = 0.6
+NEIGHBOURS = 12
+ONE_CASE_AT = 0.7
 WIDTH = 0.1
-PRIOR_CASES = 0.1
+SHARE_OF_CUES = 0.4
+FAR = 0.1
+"""Votes that weigh as little as this together say nothing about the kind."""
 UNLABELLED = {ToolKind.BASIC: 0.3, ToolKind.DOMAIN: 0.3, ToolKind.SPECIALIST: 0.5, ToolKind.GENERALIST: 0.5}
 """The chance of a tool that no example knows: a guess, and the note says so."""
 
@@ -85,26 +88,45 @@ class Estimator:
     def near(self, question: str, tools: Sequence[ToolSpec]) -> Neighbourhood:
         """What the examples near `question` say about `tools`."""
         if self._vectors is None:
-            self._vectors = self._embedder.embed([example.text for example in self._examples])
-        similarities = self._vectors @ self._embedder.embed([question])[0]
+            self._vectors = self._vector([example.text for example in self._examples])
+        similarities = self._vectors @ self._vector([question])[0]
         order = np.argsort(-similarities, kind="stable")[:NEIGHBOURS]
         nearest = tuple((self._examples[at], float(similarities[at])) for at in order)
+        kinds = _kinds(nearest)
         return Neighbourhood(
-            kinds=_kinds(nearest),
-            chances={spec.name: self._chance(spec, nearest) for spec in tools},
+            kinds=kinds,
+            chances={spec.name: self._chance(spec, nearest, kinds) for spec in tools},
             nearest=nearest,
         )
 
-    def _chance(self, spec: ToolSpec, nearest: Sequence[tuple[Example, float]]) -> Chance:
-        known = [example.solves[spec.name] for example in self._examples if spec.name in example.solves]
+    def _vector(self, questions: Sequence[str]) -> NDArray[np.float32]:
+        """Embedding and cues side by side, so that one product gives the weighted similarity."""
+        embedded, cued = self._embedder.embed(questions), cues(questions)
+        joined = np.hstack([embedded * np.sqrt(1 - SHARE_OF_CUES), cued * np.sqrt(SHARE_OF_CUES)])
+        vectors: NDArray[np.float32] = joined.astype(np.float32)
+        return vectors
+
+    def _chance(self, spec: ToolSpec, nearest: Sequence[tuple[Example, float]], kinds: Mapping[str, float]) -> Chance:
+        known = [example for example in self._examples if spec.name in example.solves]
         if not known:
-            return Chance(
-                tool=spec.name, chance=UNLABELLED[spec.kind], note="a guess: no labelled example knows this tool"
-            )
+            note = "a guess: no labelled example knows this tool"
+            return Chance(tool=spec.name, chance=UNLABELLED[spec.kind], note=note)
         votes = [(example.solves[spec.name], _weight(near)) for example, near in nearest if spec.name in example.solves]
-        total = sum(weight for _, weight in votes) + PRIOR_CASES
-        chance = (sum(solved * weight for solved, weight in votes) + PRIOR_CASES * float(np.mean(known))) / total
+        total = sum(weight for _, weight in votes)
+        trust = total / (total + FAR)
+        prior = trust * _mean(spec.name, known, kinds) + (1 - trust) * _mean(spec.name, known)
+        chance = (sum(solved * weight for solved, weight in votes) + prior) / (total + 1)
         return Chance(tool=spec.name, chance=min(max(chance, 0.0), 1.0), note=_rests_on(spec.name, nearest))
+
+
+def _mean(tool: str, known: Sequence[Example], kinds: Mapping[str, float] | None = None) -> float:
+    """The tool's mean over examples, each kind weighing what `kinds` says and divided among its examples."""
+    if kinds is None:
+        return float(np.mean([example.solves[tool] for example in known]))
+    counts = Counter(example.kind for example in known)
+    weighted = [(example.solves[tool], kinds.get(example.kind, 0.0) / counts[example.kind]) for example in known]
+    total = sum(weight for _, weight in weighted)
+    return sum(solved * weight for solved, weight in weighted) / total if total else _mean(tool, known)
 
 
 def _weight(similarity: float) -> float:

@@ -102,13 +102,14 @@ def _without(choice: Choice, tool: str, why: str) -> Choice:
 
 def _refusal(turn: Turn) -> Move | None:
     """Say at once what no tool here can do, rather than let a model invent it."""
-    able = any(chance.chance >= ABLE_FOR_LIVE for chance in turn.near.chances.values())
+    chances = turn.chances()
+    able = any(chance.chance >= ABLE_FOR_LIVE for chance in chances.values())
     if turn.near.kind != LIVE or able or turn.translation is not None:
         return None
     example = turn.near.nearest[0][0].text
     estimates = tuple(
         Estimate(tool=tool, chance=round(chance.chance, 3), note=f"not used: hardly any chance here; {chance.note}")
-        for tool, chance in turn.near.chances.items()
+        for tool, chance in chances.items()
     )
     return Move(
         why=f"This is like “{example}”: no tool on offer can know or do it.",

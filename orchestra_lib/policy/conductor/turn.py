@@ -22,6 +22,8 @@ COMPUTED = frozenset({"arithmetic", "date", "word_problem"})
 SURE_OF_CALCULATION = 0.98
 MEMORY_OF_NOW = 0.1
 """What is left of a model's chance when the question is about the present."""
+WITHOUT_FACTS = 0.1
+"""What is left of a program's chance when the question asks for a fact."""
 
 
 class Turn:
@@ -51,12 +53,14 @@ class Turn:
 
     def choice(self) -> Choice:
         """The tools by expected preference reward, those that had their chance ruled out."""
-        chances = {name: self._adjusted(chance) for name, chance in self.near.chances.items()}
         tried = self.progress.used()
-        return choose(self.progress.tools, chances, self.setting.preference, self.setting.prices, tried=tried)
+        return choose(self.progress.tools, self.chances(), self.setting.preference, self.setting.prices, tried=tried)
+
+    def chances(self) -> dict[str, Chance]:
+        """The estimate for each tool, corrected by what the wording itself says."""
+        return {name: self._adjusted(chance) for name, chance in self.near.chances.items()}
 
     def _adjusted(self, chance: Chance) -> Chance:
-        """What the wording itself says counts more than examples."""
         spec = self.progress.spec(chance.tool)
         assert spec is not None
         if argument_of(spec) == "code":
@@ -72,6 +76,9 @@ class Turn:
             return replace(chance, chance=SURE_OF_CALCULATION, note="the whole question reads as a calculation")
         if self.writer is None:
             return replace(chance, chance=0.0, note="no model is here that could write the program")
+        if self.near.kind in KNOWLEDGE:
+            note = f"the answer is a fact, and a program knows none; {chance.note}"
+            return replace(chance, chance=chance.chance * WITHOUT_FACTS, note=note)
         return chance
 
     @property
@@ -81,7 +88,8 @@ class Turn:
 
     @property
     def about_now(self) -> bool:
-        return self.near.kind in KNOWLEDGE and verifier.is_timely(self.task)
+        """True when only something live can know it."""
+        return self.near.kind == LIVE or (self.near.kind in KNOWLEDGE and verifier.is_timely(self.task))
 
     def finding(self) -> Finding:
         """What follows from all searches so far."""

@@ -7,7 +7,8 @@ from orchestra_lib.policy.conductor.documents import plain
 
 _ERROR = re.compile(
     r"^\s*(?:\w*(?:Error|Exception|Warning|Interrupt)\b\s*[:(]|Traceback \(most recent|error\b\s*:"
-    r"|Not run\b|Not finished\b|.{0,40}\b(?:failed|timed out|did not finish|raised \w+)\b)",
+    r"|Not run\b|Not finished\b|The code ran and printed nothing"
+    r"|.{0,40}\b(?:failed|timed out|did not finish|raised \w+)\b)",
     re.IGNORECASE,
 )
 _SHRUG = re.compile(
