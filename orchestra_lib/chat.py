@@ -3,19 +3,25 @@
 System text, the task with the preference sentence, every tool under its own name with its price and
 typical latency, the full history. What varies between runs stands in the last message of the
 prompt's head, so that a server can reuse the cached prefix.
+
+Reasoning is not carried from turn to turn: the models that think are trained without it. Text that a tool
+returned, or a user or model wrote, can neither end its message nor begin another one: tokens that do so are
+taken apart by a space.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from orchestra_lib.codec import well_formed
 from orchestra_lib.generation import Generation
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.protocols import Situation
-from orchestra_lib.reading import without_reasoning
+from orchestra_lib.reading import read
 from orchestra_lib.tool import ToolSpec
-from orchestra_lib.trajectory import Setting, Turn
+from orchestra_lib.trajectory import Call, Setting, Turn
 
 PROTOCOL = "chat"
 
@@ -51,6 +57,10 @@ _FORMATS = {
         'or {"answer": <text>} to finish. Finish as soon as a tool result holds the answer. The tools:\n%s'
     ),
 }
+
+_CONTROL = re.compile(r"<(?=\|(?:im_start|im_end|endoftext)\||/?tool_response>)")
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_NAME = 64
 
 NUDGE = "That held neither a complete tool call nor an answer. Call a tool, or give the answer."
 
@@ -130,24 +140,24 @@ def messages(situation: Situation, style: CallStyle) -> tuple[Mapping[str, Any],
 
 
 def _system(setting: Setting, style: CallStyle) -> str:
-    if style is CallStyle.NATIVE:
+    if style is CallStyle.NATIVE or (style is CallStyle.HERMES and not setting.tools):
         return _ROLE
     if style is CallStyle.HERMES:
-        return _ROLE + _FORMATS[style] % "\n".join(map(_dump, openai_tools(setting)))
+        return _plain(_ROLE + _FORMATS[style] % "\n".join(map(_dump, openai_tools(setting))))
     tools = (
         f"- {spec.name}({', '.join(spec.parameters.get('properties', {}))}): {spec.description} "
         f"{price_words(spec, setting.prices)}"
         for spec in setting.tools
     )
-    return _ROLE + _FORMATS[style] % "\n".join(tools)
+    return _plain(_ROLE + _FORMATS[style] % ("\n".join(tools) or "none"))
 
 
 def _request(setting: Setting) -> str:
-    return f"{setting.task.text}\n\nPreferences: {setting.sentence}" if setting.sentence else setting.task.text
+    return _plain(f"{setting.task.text}\n\nPreferences: {setting.sentence}" if setting.sentence else setting.task.text)
 
 
 def _native_turn(turn: Turn, generation: Generation) -> list[dict[str, Any]]:
-    said: dict[str, Any] = {"role": "assistant", "content": generation.content}
+    said: dict[str, Any] = {"role": "assistant", "content": _plain(generation.content)}
     if not turn.calls:
         return [said, {"role": "user", "content": NUDGE}]
     said["tool_calls"] = [
@@ -155,7 +165,7 @@ def _native_turn(turn: Turn, generation: Generation) -> list[dict[str, Any]]:
             "id": call.call.id,
             "type": "function",
             # Servers parse this text again: arguments that were no JSON would make them refuse the whole request.
-            "function": {"name": call.call.tool, "arguments": _dump(call.call.arguments or {})},
+            "function": {"name": _wire_name(call.call.tool), "arguments": _dump(call.call.arguments or {})},
         }
         for call in turn.calls
     ]
@@ -163,21 +173,33 @@ def _native_turn(turn: Turn, generation: Generation) -> list[dict[str, Any]]:
 
 
 def _text_turn(turn: Turn, generation: Generation) -> list[dict[str, Any]]:
-    # The model's own words, less its reasoning: what it wrote is what its cached prefix holds.
-    said = {"role": "assistant", "content": without_reasoning(generation.raw_text)}
+    # The model's own words, less its reasoning: what it wrote is what its cached prefix holds. Where nothing but
+    # reasoning was read there are none, even if the prompt and not the reply opened it.
+    spoke = generation.content or generation.calls
+    said = {"role": "assistant", "content": _plain(read(generation.raw_text).spoken) if spoke else ""}
     results = "\n".join(f"<tool_response>\n{_seen(call)}\n</tool_response>" for call in turn.calls)
     return [said, {"role": "user", "content": results or NUDGE}]
 
 
-def _seen(call: Any) -> str:
+def _seen(call: Call) -> str:
     observation = call.observation
     if observation is None:
         return "No result."
     files = "".join(
         f"\n[{ref.media_type}, {ref.size_bytes:,} bytes, kept as {ref.name}]" for ref in observation.artefacts
     )
-    return str(observation.text + files) or "(empty)"
+    return _plain(observation.text + files) or "(empty)"
+
+
+def _wire_name(name: str) -> str:
+    """A called name as servers accept it; one that a model made up may be anything."""
+    return _NO_NAME.sub("_", name)[:_MAX_NAME] or "unnamed"
+
+
+def _plain(text: str) -> str:
+    """Text that no server refuses and that cannot pass for the frame of a conversation."""
+    return _CONTROL.sub("< ", well_formed(text))
 
 
 def _dump(data: Any) -> str:
-    return json.dumps(data, ensure_ascii=False)
+    return well_formed(json.dumps(data, ensure_ascii=False))

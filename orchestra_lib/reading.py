@@ -1,176 +1,180 @@
-"""Reading what a model says: reasoning apart, calls found, one reader for streamed and stored text.
+"""Reading what a model says: reasoning apart, calls found, one reader for streamed, stored and training text.
 
-Calls come as hermes boxes, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. Reasoning in
-`<think>` is never searched for calls. JSON is scanned as JSON, so a box end inside a string does
-not cut a call. What cannot be read becomes a call without arguments, which the loop rejects in words
-that the model can read; no text is lost.
+Calls come as hermes boxes, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. Reasoning in `<think>`, closed
+or not, is never searched for calls; a `</think>` without an opening makes everything before it reasoning, as
+templates that open it in the prompt produce. A box is scanned as JSON, so a tag inside a string does not
+cut a call. What a box holds is read or refused, never repaired by guess; what cannot be read becomes a call
+without arguments, which the loop rejects in words that the model can read. No text is lost but the tags
+themselves and end-of-turn tokens at the very end.
 """
 
-import json
-import re
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
+from orchestra_lib.call_text import BOX, CLOSE, OPEN, Box, ReadCall
 from orchestra_lib.generation import Channel, Delta
 from orchestra_lib.record import record
 
-_OPEN, _CLOSE = "<think>", "</think>"
-_BOX = "<tool_call>"
-_BOX_END = re.compile(r"\s*</?tool_call\s*>?")
-_DECODER = json.JSONDecoder(strict=False)
+END_TOKENS = ("<|im_end|>", "<|endoftext|>")
+"""Tokens that end a turn; a raw reply may carry them."""
 
+MAX_CALLS = 64
+"""So many calls are read from one reply; boxes beyond stay text."""
 
-class ThinkSplitter:
-    """Splits text, in pieces of any size, into reasoning and content at `<think>` tags.
-
-    A piece that ends in what may be half a tag is held back until the next one.
-    """
-
-    def __init__(self) -> None:
-        self._thinking = False
-        self._held = ""
-
-    def feed(self, text: str) -> list[Delta]:
-        """The deltas that are certain after this piece."""
-        self._held += text
-        deltas: list[Delta] = []
-        while True:
-            tag = _CLOSE if self._thinking else _OPEN
-            at = self._held.find(tag)
-            if at < 0:
-                break
-            self._give(deltas, at)
-            self._held = self._held[len(tag) :]
-            self._thinking = not self._thinking
-        self._give(deltas, len(self._held) - _half_tag(self._held, tag))
-        return deltas
-
-    def close(self) -> list[Delta]:
-        """The rest, once no more text comes."""
-        deltas: list[Delta] = []
-        self._give(deltas, len(self._held))
-        return deltas
-
-    def _give(self, deltas: list[Delta], count: int) -> None:
-        text, self._held = self._held[:count], self._held[count:]
-        if text:
-            deltas.append(Delta(channel=Channel.REASONING if self._thinking else Channel.CONTENT, text=text))
-
-
-def _half_tag(text: str, tag: str) -> int:
-    """How many characters at the end of `text` may begin `tag`."""
-    return next((size for size in range(min(len(tag) - 1, len(text)), 0, -1) if text.endswith(tag[:size])), 0)
-
-
-@record
-class ReadCall:
-    """A call found in text. `arguments` None: it could not be read as a JSON object.
-
-    `recovered` names what was forgiven: `unclosed` box, `extra` objects in one box, `relaxed` control characters.
-    """
-
-    name: str
-    arguments: dict[str, Any] | None
-    text: str
-    recovered: str | None = None
+_MAX_END_TOKENS = 8
 
 
 @record
 class Reading:
-    """A reply, read: reasoning, what is said outside the calls, and the calls in order."""
+    """A reply, read: reasoning, what is said outside the calls, the calls in order.
+
+    `spoken` is everything but the reasoning, boxes included, as a conversation carries it on.
+    """
 
     reasoning: str
     content: str
     calls: tuple[ReadCall, ...]
+    spoken: str
 
 
-def read(text: str) -> Reading:
-    """Read a whole reply."""
-    content, calls = _boxes(without_reasoning(text))
-    return Reading(reasoning=_only(text, Channel.REASONING).strip(), content=content.strip(), calls=tuple(calls))
+def read(text: str, *, boxes: bool = True, thinking: bool = False) -> Reading:
+    """Read a whole reply; see `Reader` for the switches."""
+    reader = Reader(boxes=boxes, thinking=thinking)
+    reader.feed(text)
+    reader.close()
+    return reader.reading()
 
 
-def without_reasoning(text: str) -> str:
-    """A reply less what stands in `<think>`."""
-    return _only(text, Channel.CONTENT)
+class Reader:
+    """Reads a reply in pieces of any size; what it makes of it does not depend on where the pieces end.
+
+    With `boxes` off (no tool is on offer) boxes are plain text. `thinking` says that the prompt has opened
+    the reasoning already. `feed` and `close` give what is certain to be shown: never half a tag, never a
+    box. What was shown as content before a `</think>` without opening counts as reasoning in the end.
+    """
+
+    def __init__(self, *, boxes: bool = True, thinking: bool = False) -> None:
+        self._held = self._tail = ""
+        self._final = False
+        self._thought = thinking
+        self._boxes = boxes
+        self._box = Box()
+        self._step: Callable[[list[Delta]], bool] = self._think if thinking else self._talk
+        self._reasoning: list[str] = []
+        self._content: list[str] = []
+        self._spoken: list[str] = []
+        self._calls: list[ReadCall] = []
+
+    def feed(self, text: str) -> list[Delta]:
+        """Take a piece; the deltas that are certain after it."""
+        text = self._tail + text
+        end = _before_end_tokens(text)
+        self._held, self._tail = self._held + text[:end], text[end:]
+        return self._go()
+
+    def close(self) -> list[Delta]:
+        """The rest, once no more text comes."""
+        if not self._tail.rstrip().endswith(END_TOKENS):
+            self._held += self._tail
+        self._final = True
+        return self._go()
+
+    def reading(self) -> Reading:
+        """The whole, after `close`."""
+        return Reading(
+            reasoning="".join(self._reasoning).strip(),
+            content="".join(self._content).strip(),
+            calls=tuple(self._calls),
+            spoken="".join(self._spoken).strip(),
+        )
+
+    def _go(self) -> list[Delta]:
+        deltas: list[Delta] = []
+        while self._step(deltas):
+            pass
+        return deltas
+
+    def _talk(self, deltas: list[Delta]) -> bool:
+        tags = [OPEN, CLOSE] + [BOX] * (self._boxes and len(self._calls) < MAX_CALLS)
+        found = _first(self._held, tags)
+        if found is None:
+            self._say(deltas, self._certain(tags))
+            return False
+        at, tag = found
+        self._say(deltas, at)
+        self._held = self._held[len(tag) :]
+        if tag == BOX:
+            self._box, self._step = Box(), self._read_box
+        elif tag == OPEN:
+            self._thought, self._step = True, self._think
+        elif self._thought:  # reasoning is over already: these are words about the tag
+            self._held = tag + self._held
+            self._say(deltas, len(tag))
+        else:
+            self._all_was_reasoning()
+        return True
+
+    def _think(self, deltas: list[Delta]) -> bool:
+        found = _first(self._held, [CLOSE])
+        self._give(deltas, Channel.REASONING, found[0] if found else self._certain([CLOSE]))
+        if found is None:
+            return False
+        self._held = self._held[len(CLOSE) :]
+        self._step = self._talk
+        return True
+
+    def _read_box(self, deltas: list[Delta]) -> bool:
+        end = self._box.end(self._held, self._final)
+        if end is None:
+            return False
+        calls = self._box.calls(self._held)
+        self._step = self._talk
+        if not calls:  # prose that only mentions the tag
+            self._held = BOX + self._held
+            self._say(deltas, len(BOX) + end)
+            return True
+        self._calls += calls
+        self._spoken.append(BOX + self._held[:end])
+        self._held = self._held[end:]
+        return True
+
+    def _all_was_reasoning(self) -> None:
+        self._reasoning[:] = self._spoken
+        self._content.clear()
+        self._spoken.clear()
+        self._calls.clear()
+        self._thought = True
+
+    def _say(self, deltas: list[Delta], count: int) -> None:
+        self._spoken.append(self._held[:count])
+        self._give(deltas, Channel.CONTENT, count)
+
+    def _give(self, deltas: list[Delta], channel: Channel, count: int) -> None:
+        text, self._held = self._held[:count], self._held[count:]
+        if text:
+            (self._reasoning if channel is Channel.REASONING else self._content).append(text)
+            deltas.append(Delta(channel=channel, text=text))
+
+    def _certain(self, tags: Sequence[str]) -> int:
+        """How much of the held text cannot begin one of the tags."""
+        return len(self._held) - (0 if self._final else max(_half(self._held, tag) for tag in tags))
 
 
-def _only(text: str, channel: Channel) -> str:
-    splitter = ThinkSplitter()
-    return "".join(delta.text for delta in splitter.feed(text) + splitter.close() if delta.channel is channel)
+def _first(text: str, tags: Iterable[str]) -> tuple[int, str] | None:
+    return min(((at, tag) for tag in tags if (at := text.find(tag)) >= 0), default=None)
 
 
-def _boxes(text: str) -> tuple[str, list[ReadCall]]:
-    content, calls, at = "", [], 0
-    while (start := text.find(_BOX, at)) >= 0:
-        content += text[at:start]
-        found, at = _box(text, start + len(_BOX))
-        if found:
-            calls += found
-        else:  # prose that only mentions the tag
-            content += _BOX
-    return content + text[at:], calls
+def _half(text: str, tag: str) -> int:
+    """How many characters at the end of `text` may begin `tag`."""
+    return next((size for size in range(min(len(tag) - 1, len(text)), 0, -1) if text.endswith(tag[:size])), 0)
 
 
-def _box(text: str, at: int) -> tuple[list[ReadCall], int]:
-    """The calls of one box that opens at `at`, and where reading goes on."""
-    calls: list[ReadCall] = []
-    while True:
-        here = _skip_space(text, at)
-        if here >= len(text) or text[here] != "{":
+def _before_end_tokens(text: str) -> int:
+    """Where the end-of-turn tokens begin that the text ends with, the last of them perhaps half."""
+    end = len(text) - max(_half(text, token) for token in END_TOKENS)
+    for _ in range(_MAX_END_TOKENS):
+        cut = text[:end].rstrip()
+        size = next((len(token) for token in END_TOKENS if cut.endswith(token)), 0)
+        if not size:
             break
-        try:
-            value, end = _DECODER.raw_decode(text, here)
-        except (ValueError, RecursionError):  # also numbers of over 4,300 digits and nesting without end
-            end = text.find("</tool_call", here)
-            end = len(text) if end < 0 else end
-            calls.append(ReadCall(name=_named(text[here:end]), arguments=None, text=text[here:end].strip()))
-            at = end
-            break
-        calls.append(_call(value, text[here:end], "extra" if calls else None))
-        at = end
-    closing = _BOX_END.match(text, at)
-    if closing is None and calls and calls[-1].arguments is not None:
-        calls[-1] = _call({"name": calls[-1].name, "arguments": calls[-1].arguments}, calls[-1].text, "unclosed")
-    return calls, closing.end() if closing and calls else at
-
-
-def _call(value: Any, text: str, recovered: str | None) -> ReadCall:
-    name = value.get("name") if isinstance(value, dict) else None
-    arguments = value.get("arguments", value.get("parameters")) if isinstance(value, dict) else None
-    if isinstance(arguments, str) and arguments.strip():
-        arguments = _object(arguments)
-    elif arguments in (None, ""):
-        arguments = {}  # a tool without parameters; the schema decides whether that is enough
-    readable = isinstance(arguments, dict) and isinstance(name, str)
-    return ReadCall(
-        name=name.strip() if isinstance(name, str) else "",
-        arguments=arguments if readable else None,
-        text=text,
-        recovered=recovered or (None if _is_strict(text) else "relaxed"),
-    )
-
-
-def _object(text: str) -> Any:
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):  # also numbers of over 4,300 digits and nesting without end
-        return None
-
-
-def _is_strict(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):  # also numbers of over 4,300 digits and nesting without end
-        return False
-    return True
-
-
-def _named(text: str) -> str:
-    found = re.search(r'"name"\s*:\s*"([^"\\]{1,80})"', text)
-    return found[1].strip() if found else ""
-
-
-def _skip_space(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
+        end = len(cut) - size
+    return end
