@@ -44,6 +44,11 @@ def read(text: str, *, boxes: bool = True, thinking: bool = False) -> Reading:
     return reader.reading()
 
 
+def without_reasoning(text: str) -> str:
+    """A reply less its reasoning, for text in which nothing is a call."""
+    return read(text, boxes=False).spoken
+
+
 class Reader:
     """Reads a reply in pieces of any size; what it makes of it does not depend on where the pieces end.
 
