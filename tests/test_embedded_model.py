@@ -97,7 +97,7 @@ class TestServed:
         assert "".join(asyncio.run(ask(shared, request))[1].content.split()) in ('{"tool":"a1"}', '{"tool":"b2"}')
 
     def test_a_warm_beginning_is_not_read_again(self, own: EmbeddedModel) -> None:
-        system = {"role": "system", "content": "You answer briefly. " + "Remember the rule. " * 60}
+        system = {"role": "system", "content": "You answer briefly. " + "Remember the rule. " * 25}
 
         async def run() -> Completion:
             await own.warm([system])
@@ -105,12 +105,12 @@ class TestServed:
 
         usage = asyncio.run(run()).attempts[0].usage
         assert usage is not None
-        assert (usage.cached_tokens or 0) > 200
+        assert (usage.cached_tokens or 0) > 80
 
     def test_a_beginning_is_kept_for_the_next_start_and_holds_nothing_of_a_task(
         self, own: EmbeddedModel, tmp_path: Path
     ) -> None:
-        system = {"role": "system", "content": "Remember the rule. " * 60}
+        system = {"role": "system", "content": "Remember the rule. " * 25}
         request = ChatRequest(messages=(system, {"role": "user", "content": "zebra crossing?"}), max_tokens=4)
 
         def cached() -> int:
@@ -119,14 +119,14 @@ class TestServed:
             own.stop()
             return (usage and usage.cached_tokens) or 0
 
-        assert cached() > 200
+        assert cached() > 80
         (file,) = (tmp_path / "cache").iterdir()
         changed = file.stat().st_mtime_ns
-        assert cached() > 200
+        assert cached() > 80
         assert file.stat().st_mtime_ns == changed  # loaded, and not read anew
 
     def test_a_damaged_beginning_is_read_anew(self, own: EmbeddedModel, tmp_path: Path) -> None:
-        system = {"role": "system", "content": "Remember the rule. " * 60}
+        system = {"role": "system", "content": "Remember the rule. " * 25}
         asyncio.run(own.warm([system]))
         own.stop()
         (file,) = (tmp_path / "cache").iterdir()
@@ -149,7 +149,7 @@ class TestServed:
     @pytest.mark.parametrize("read", [True, False])
     def test_closing_stops_the_work_within_a_second(self, shared: EmbeddedModel, read: bool) -> None:
         """While it writes, and while it reads a long prompt."""
-        long = ChatRequest(messages=({"role": "user", "content": "The river runs on. " * 700},), max_tokens=100)
+        long = ChatRequest(messages=({"role": "user", "content": "The river runs on. " * 500},), max_tokens=100)
 
         async def run() -> None:
             task = asyncio.create_task(self.some(shared, long if read else STORY))

@@ -23,6 +23,7 @@ from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.errors import BadInput, WeightsFault
 from orchestra_lib.model import hub as model_hub
 from orchestra_lib.model.draft import Draft, Piece, Weights
+from orchestra_lib.model.progress import Progress
 from orchestra_lib.model.weights import CATALOG, WeightsCatalog, WeightsStatus
 
 SIZES = (3000, 3000, 1234)
@@ -221,6 +222,7 @@ import sys; from pathlib import Path
 from orchestra_lib.codec import from_data
 from orchestra_lib.model import hub as model_hub
 from orchestra_lib.model.draft import Weights
+from orchestra_lib.model.progress import Progress
 from orchestra_lib.model.weights import WeightsCatalog
 import json
 weights = from_data(json.loads({dumps(to_data(box.weights))!r}), Weights, where="test")
@@ -273,6 +275,18 @@ def test_after_any_damage_only_right_pieces_count(tmp_path_factory, size: int, f
     assert draft.size >= kept
     if flipped is None or flipped >= size:
         assert draft.size == size
+
+
+@settings(max_examples=50)
+@given(rate=st.integers(1, 10**9), seconds=st.integers(2, 60))
+def test_a_steady_stream_gives_its_rate_and_the_time_left(rate: int, seconds: int) -> None:
+    clock, told = iter(range(seconds + 1)), list[WeightsStatus]()
+    progress = Progress(entry(size=rate * 100), {}, told.append, threading.Event(), lambda: float(next(clock)))
+    for second in range(seconds + 1):
+        progress.tick(rate * second)
+    assert told[0].rate_bps is told[0].eta_s is None
+    assert told[-1].rate_bps == pytest.approx(rate)
+    assert told[-1].eta_s == pytest.approx(100 - seconds)
 
 
 class Hub:

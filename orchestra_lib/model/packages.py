@@ -74,11 +74,12 @@ def _download(piece: Piece, wheels: Path, start: int, tick: Tick) -> Path:
 
 
 def _pip(wanted: Path, wheels: Path, log: IO[str]) -> subprocess.Popen[str]:
-    # Only wheels: a source package would run its code to be downloaded. Scratch files lie beside the
+    # Only wheels: a source package would run its code to be downloaded. -P: a `pip.py` in the user's working
+    # folder is not pip. Scratch files lie beside the
     # wheel, so that they can be counted for the progress and go with it.
     switches = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--require-hashes", "--no-input", "--quiet"]
     return subprocess.Popen(
-        [sys.executable, "-m", "pip", "download", *switches, "--dest", str(wheels), "-r", str(wanted)],
+        [sys.executable, "-P", "-m", "pip", "download", *switches, "--dest", str(wheels), "-r", str(wanted)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=log,

@@ -41,18 +41,20 @@ class Progress:
         live: dict[str, WeightsStatus],
         listener: Callable[[WeightsStatus], None] | None,
         cancel: threading.Event,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._weights = weights
         self._live = live
         self._listener = listener
         self._cancel = cancel
         self._seen: deque[tuple[float, int]] = deque()
-        self._told_at = 0.0
+        self._clock = clock
+        self._told_at = -_TELL_EVERY_S
 
     def tick(self, done: int) -> None:
         """So many bytes are here. Raises `WeightsFault` when the fetch was cancelled."""
         self.stop_if_cancelled()
-        now = time.monotonic()
+        now = self._clock()
         self._seen.append((now, done))
         while now - self._seen[0][0] > _RATE_WINDOW_S:
             self._seen.popleft()
@@ -81,6 +83,7 @@ class Progress:
             self._listener(status)
 
     def stop_if_cancelled(self) -> None:
+        """Raise `WeightsFault` when whoever asked for the fetch no longer wants it."""
         if self._cancel.is_set():
             raise WeightsFault(f"fetching {self._weights.name} was stopped; the next fetch goes on from here")
 

