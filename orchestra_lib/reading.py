@@ -89,7 +89,7 @@ class Reader:
             reasoning="".join(self._reasoning).strip(),
             content="".join(self._content).strip(),
             calls=tuple(self._calls),
-            spoken="".join(self._spoken).strip(),
+            spoken="".join(self._spoken),
         )
 
     def _go(self) -> list[Delta]:

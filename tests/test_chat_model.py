@@ -25,13 +25,14 @@ class Says:
         yield completion
 
 
-def policy(*completions, style=CallStyle.NATIVE):
-    return ChatPolicy(PolicySpec(name="says"), Says(*completions), style=style)
+def policy(*completions, style=CallStyle.NATIVE, **options):
+    return ChatPolicy(PolicySpec(name="says"), Says(*completions), style=style, **options)
 
 
-def act(policy):
+def act(policy, tools=None):
     async def parts():
-        situation = Situation(setting=setting([Echo()]), turns=(), spent_usd=0.0, elapsed_s=0.0)
+        offered = [Echo()] if tools is None else tools
+        situation = Situation(setting=setting(offered), turns=(), spent_usd=0.0, elapsed_s=0.0)
         return [part async for part in policy.act(situation)]
 
     return asyncio.run(parts())
@@ -65,6 +66,10 @@ def test_streamed_reasoning_and_content_come_on_their_own_channels():
         ('{"tool":"echo","arguments":{"word":"hi"}}', ["echo"], None),
         ('{"answer":"42"}', [], "42"),
         ('{"answer":', [], None),
+        ('{"answer":"4\n2"}', [], "4\n2"),
+        ('<think>so {</think>{"answer":"42"}', [], "42"),
+        ('{"answer":{"a":1}}', [], None),
+        ('{"tool":7,"arguments":{}}', ["7"], None),
         ("[]", [], None),
     ],
 )
@@ -87,3 +92,107 @@ def test_only_native_requests_carry_tools_and_only_constrained_ones_a_schema():
         (request,) = chosen._model.asked
         assert bool(request.tools) == (style is CallStyle.NATIVE)
         assert bool(request.schema) == (style is CallStyle.CONSTRAINED)
+
+
+COUNT = {"type": "object", "properties": {"word": {"type": "string"}, "times": {"type": "integer"}}}
+
+
+def calls_of(*calls, finish="tool_calls", content="", **options):
+    raw = tuple(RawCall(id="x", name=name, arguments_text=text) for name, text in calls)
+    return act(policy(Completion(content=content, calls=raw, finish_reason=finish), **options))[-1].calls
+
+
+@pytest.mark.parametrize(
+    "text, arguments, recovered",
+    [
+        ('{"word":"a"}', {"word": "a"}, None),
+        ("", {}, None),
+        ("null", {}, None),
+        ('""', {}, None),
+        ('{"word":"a\nb"}', {"word": "a\nb"}, "control_characters"),
+        ("{'word': 'a'}", {"word": "a"}, "python_literal"),
+        ('"{\\"word\\":\\"a\\"}"', {"word": "a"}, "text_arguments"),
+        ('{"word":"Z\\u00fc"}{"word":"Zü"}', {"word": "Zü"}, "repeated"),
+        ('{"word":"a"}{"word":"b"}', None, None),
+        ('{"word":"a"}{"word":"a"}{"word":"a"}', None, None),
+        ('{"word":"a', None, None),
+        ("[]", None, None),
+        ("7", None, None),
+        ('{"word":"a"} // note', None, None),
+    ],
+)
+def test_arguments_that_a_server_sent_are_read_or_refused(text, arguments, recovered):
+    """A8, A12, A14"""
+    (call,) = calls_of(("echo", text))
+    assert (call.arguments, call.recovered, call.arguments_text) == (arguments, recovered, text)
+
+
+def test_arguments_are_brought_to_their_schema_and_it_is_recorded():
+    generation = act(
+        policy(Completion(content="", calls=(RawCall(id="", name="echo", arguments_text='{"times":"3"}'),))),
+        tools=[Echo(parameters=COUNT)],
+    )[-1]
+    assert (generation.calls[0].arguments, generation.calls[0].recovered) == ({"times": 3}, "coerced")
+    assert generation.calls[0].arguments_text == '{"times":"3"}'
+
+
+def test_a_call_whose_arguments_were_cut_off_is_none_without_arguments():
+    first, last = calls_of(("echo", ""), ("echo", ""), finish="length")
+    assert (first.arguments, last.arguments, last.recovered) == ({}, None, "cut_off")
+
+
+def test_a_call_that_stands_in_the_text_as_well_is_made_once():
+    made = calls_of(("echo", '{"word":"hi"}'), content=BOX)
+    assert [call.arguments for call in made] == [{"word": "hi"}]
+
+
+@pytest.mark.parametrize("style", list(CallStyle))
+def test_with_no_tools_nothing_is_called_and_a_box_is_words(style):
+    """A10: tool_choice none"""
+    generation = act(policy(Completion(content=BOX), style=style), tools=[])[-1]
+    assert generation.calls == ()
+    if style is not CallStyle.CONSTRAINED:
+        assert generation.answer == BOX.removeprefix("<think>so</think>")
+
+
+def test_reasoning_in_a_field_and_in_the_text_are_both_kept_and_never_run():
+    """A10"""
+    inline = BOX.replace("<think>so</think>", "") + "</think>fine"
+    generation = act(policy(Completion(content=inline, reasoning="first")))[-1]
+    assert (generation.calls, generation.answer) == ((), "fine")
+    assert generation.reasoning.startswith("first\nLet me. <tool_call>")
+
+
+def test_a_template_that_opens_reasoning_is_told_beforehand():
+    parts = act(policy(Completion(content="so it is</think>42"), opens_thinking=True))
+    assert "".join(part.text for part in parts[:-1] if part.channel is Channel.REASONING) == "so it is"
+    assert (parts[-1].reasoning, parts[-1].answer) == ("so it is", "42")
+
+
+def test_no_part_of_a_box_is_shown_while_it_streams():
+    """A10"""
+    shown = "".join(part.text for part in act(policy(Completion(content=BOX)))[:-1] if part.channel is Channel.CONTENT)
+    assert shown == "Let me. "
+
+
+def test_a_claimed_call_is_not_a_call():
+    """A15"""
+    claim = "I ran a search and found that it is 42."
+    trajectory = run(policy(Completion(content=claim)), [Echo()])
+    assert (trajectory.answer, trajectory.calls, trajectory.bill().rows) == (claim, (), ())
+
+
+def test_a_call_of_the_right_name_in_another_case_is_refused_with_near_names():
+    """A11"""
+    bad = tuple(RawCall(id="", name=name, arguments_text="{}") for name in ("Echo", "ecoh", "search", "Says it."))
+    fine = RawCall(id="", name=" echo ", arguments_text='{"word":"hi"}')
+    trajectory = run(policy(Completion(content="", calls=(*bad, fine)), Completion(content="x")), [Echo()])
+    statuses = [call.observation.status for call in trajectory.calls]
+    assert statuses == ["rejected"] * 4 + ["ok"]
+    assert "Did you mean echo?" in trajectory.calls[0].observation.text
+
+
+def test_token_ids_and_raw_text_are_kept_as_they_came():
+    """D2"""
+    generation = act(policy(Completion(content=BOX, token_ids=(5, 6, 7)), style=CallStyle.HERMES))[-1]
+    assert (generation.token_ids, generation.raw_text) == ((5, 6, 7), BOX)
