@@ -251,6 +251,17 @@ def test_an_index_survives_a_crash_while_the_next_one_is_written(tmp_path: Path)
     assert titles("fuchsias", LocalSearch(home)) == ["garden: Watering"]
 
 
+def test_an_index_that_was_replaced_can_be_read_to_the_end(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    index_paths([notes(tmp_path / "notes")], home)
+    old_folder = current(home)
+    assert old_folder is not None
+    old = SearchIndex.load(old_folder)
+    index_paths([], home)
+    assert not old_folder.exists()
+    assert old.search("fuchsias", 1)[0].passage.title == "garden: Watering"
+
+
 def test_a_home_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
     home = tmp_path / "file"
     home.write_text("no folder")

@@ -55,9 +55,6 @@ class Reader:
             return
         try:
             text = path.read_bytes().decode("utf-8-sig")
-        except OSError:
-            self.skipped["unreadable"] += 1
-            return
         except UnicodeDecodeError:
             self.skipped["not UTF-8"] += 1
             return
@@ -105,6 +102,8 @@ def _unwanted(path: Path) -> str | None:
         return "not a file"
     if suffix not in _MARKDOWN | _TEXT | _ROWS:
         return "other kind"
+    if not os.access(path, os.R_OK):
+        return "unreadable"
     if suffix not in _ROWS and path.stat().st_size > MAX_TEXT_BYTES:
         return "huge"
     return None

@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from orchestra_lib.errors import StoreFault
 from orchestra_lib.protocols import ToolResult
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.toolkit.countries import country_passages
@@ -83,12 +84,21 @@ class LocalSearch:
         with self._loading:
             if self._built_in is None:
                 self._built_in = SearchIndex.of([*country_passages(), *_own_documents()])
-            folder = current(self._home) if self._home else None
-            if folder is None:
-                self._users = None
-            elif self._users is None or self._users[0] != folder:
+            users = self._load_users()
+            return [self._built_in, *([users] if users else [])]
+
+    def _load_users(self) -> SearchIndex | None:
+        folder = current(self._home) if self._home else None
+        if folder is None:
+            return None
+        if self._users is None or self._users[0] != folder:
+            try:
                 self._users = (folder, SearchIndex.load(folder))
-            return [self._built_in, *([self._users[1]] if self._users else [])]
+            except StoreFault:
+                if self._home and current(self._home) != folder:  # replaced while it was read
+                    return self._load_users()
+                raise
+        return self._users[1]
 
 
 def _own_documents() -> Iterator[Passage]:

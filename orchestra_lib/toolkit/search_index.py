@@ -141,12 +141,12 @@ class SearchIndex:
 
 
 class _StoredPassages:
-    """Passages as lines of a file, read one at a time; a list of offsets finds them."""
+    """Passages as lines of a mapped file, found by a list of offsets; readable also after the file was removed."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "passages.jsonl"
+        self._lines = np.memmap(folder / "passages.jsonl", dtype=np.uint8, mode="r")
         self._offsets = np.load(folder / "offsets.npy", mmap_mode="r")
-        if self._path.stat().st_size != int(self._offsets[-1]):
+        if len(self._lines) != int(self._offsets[-1]):
             raise ValueError("passages.jsonl is cut off")
 
     @staticmethod
@@ -164,9 +164,7 @@ class _StoredPassages:
 
     def __getitem__(self, index: int) -> Passage:
         start, end = int(self._offsets[index]), int(self._offsets[index + 1])
-        with self._path.open("rb") as file:
-            file.seek(start)
-            return Passage(**json.loads(file.read(end - start)))
+        return Passage(**json.loads(self._lines[start:end].tobytes()))
 
 
 def _retriever(passages: Sequence[Passage]) -> bm25s.BM25:
