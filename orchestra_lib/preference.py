@@ -52,10 +52,16 @@ class Preference:
 
 
 def parse_preference(pairs: Iterable[str]) -> Preference:
-    """Read `cost=0.8`, `quality=1`, `tool.local_search=-1` into a `Preference`.
+    """Read `cost=0.8`, `quality=1`, `tool.local_search=-1` into a `Preference`; the rest keeps its default.
 
     Raises `BadInput` for an unknown goal, a value that is no number or out of range.
     """
+    goals, tools = parse_weights(pairs)
+    return Preference(**{**DEFAULT_GOALS, **goals}, tools=tools)  # type: ignore[arg-type]  # goals are checked names
+
+
+def parse_weights(pairs: Iterable[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """The weights of goals and of tools that such pairs name. Raises `BadInput` as `parse_preference` does."""
     goals: dict[str, float] = {}
     tools: dict[str, float] = {}
     for pair in pairs:
@@ -75,12 +81,7 @@ def parse_preference(pairs: Iterable[str]) -> Preference:
             goals[goal] = weight
         else:
             raise BadInput(f"--prefer {pair!r}: unknown goal {name!r}; use {', '.join(GOALS)} or tool.NAME")
-    return Preference(
-        outcome=goals.get("outcome", DEFAULT_GOALS["outcome"]),
-        cost=goals.get("cost", DEFAULT_GOALS["cost"]),
-        latency=goals.get("latency", DEFAULT_GOALS["latency"]),
-        tools=tools,
-    )
+    return goals, tools
 
 
 def _check(name: str, weight: float, *, low: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
-VERBS = ("play", "pricelist", "roster", "workbench")  # floor 2
+VERBS = ("play", "pricelist", "roster", "workbench", "configuration", "export")  # floor 2
 FACES = ("cli", "__main__")  # floor 4, with app/
 HEAVY = {
     "torch": "training",
@@ -20,6 +20,7 @@ HEAVY = {
     "typer": "cli",
     "openai": "model",
     "duckdb": "store",
+    "pyarrow": "export",
     "pydantic": "codec",
 }
 FILES = sorted([*ROOT.glob("orchestra_lib/**/*.py"), *ROOT.glob("app/**/*.py")])

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from orchestra_lib.cli import machine, records, running
+from orchestra_lib.cli import machine, prices, records, running
 from orchestra_lib.cli.terminal import complain
 from orchestra_lib.errors import BadInput, WorldFault
 
@@ -22,6 +22,8 @@ app = typer.Typer(
 )
 for name, command in (running.COMMANDS | records.COMMANDS | machine.COMMANDS).items():
     app.command(name)(command)
+for name, group in prices.COMMANDS.items():
+    app.add_typer(group, name=name)
 
 
 def main() -> None:

@@ -2,14 +2,17 @@
 
 import csv
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
+from orchestra_lib.configuration import order_of, to_toml
 from orchestra_lib.errors import BadInput
+from orchestra_lib.export import ExportFormat, write
 from orchestra_lib.paths import home
 from orchestra_lib.report import report
 from orchestra_lib.store.store import Store
@@ -51,10 +54,14 @@ def _line(summary: Summary) -> list[str]:
 def show(
     run_id: Annotated[str, typer.Argument(help="A run's id, as `orchestra list` prints it.")],
     json: Annotated[bool, typer.Option("--json", help="Print the whole trajectory as JSON.")] = False,
+    config: Annotated[bool, typer.Option("--config", help="Print the TOML that starts the same run again.")] = False,
 ) -> None:
     """Print one trajectory."""
     with Store.open(home()) as store:
         trajectory = store.get(run_id)
+    if config:
+        print(to_toml(order_of(trajectory.setting)))
+        return
     data = report(trajectory)
     if json:
         print_json(data)
@@ -92,6 +99,31 @@ def query(
         note(f"only the first {limit:,} rows; raise --limit for more")
 
 
+def export(
+    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.JSONL,
+    text: Annotated[str | None, typer.Option(help="Only runs with this in id, task, answer or observations.")] = None,
+    orchestrator: Annotated[str | None, typer.Option(help="Only runs conducted by.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Only runs that called it.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only runs that ended so.")] = None,
+) -> None:
+    """Write trajectories to a file: jsonl, messages, csv or parquet."""
+    wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status)
+    with Store.open(home()) as store:
+        try:
+            count = write((store.get(run_id) for run_id in _ids(store, wanted)), out, form)
+        except OSError as error:
+            raise BadInput(f"{out} cannot be written: {error.strerror}") from None
+    note(f"{count:,} trajectories to {out}")
+
+
+def _ids(store: Store, wanted: Filter) -> Iterator[str]:
+    page = store.list(wanted, limit=1000)
+    while page:
+        yield from (summary.id for summary in page)
+        page = store.list(wanted, limit=1000, before=(page[-1].started_at, page[-1].id))
+
+
 def rebuild(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
     """Fill the query store anew from the journals, which are the truth."""
     with Store.open(home()) as store:
@@ -108,4 +140,10 @@ def rebuild(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fal
         raise typer.Exit(1)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"list": list_runs, "show": show, "query": query, "rebuild": rebuild}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": list_runs,
+    "show": show,
+    "query": query,
+    "export": export,
+    "rebuild": rebuild,
+}

@@ -5,17 +5,18 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestra_lib import event as ev
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, printable, seconds
+from orchestra_lib.configuration import resolve
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Event, apply
-from orchestra_lib.limits import Limits
 from orchestra_lib.paths import home
-from orchestra_lib.preference import parse_preference
+from orchestra_lib.preference import parse_weights
 from orchestra_lib.report import call_cost_usd, report
 from orchestra_lib.trajectory import StopReason, Trajectory
 from orchestra_lib.workbench import Order, Workbench
@@ -24,30 +25,40 @@ from orchestra_lib.workbench import Order, Workbench
 def run(
     task: Annotated[str, typer.Argument(help="What should be done; '-' reads it from stdin.")],
     orchestrator: Annotated[
-        str, typer.Option(help="A name from `orchestra models`, or openai:MODEL for $OPENAI_BASE_URL.")
-    ] = "conductor",
+        str | None, typer.Option(help="A name from `orchestra models`, or openai:MODEL for $OPENAI_BASE_URL.")
+    ] = None,
     prefer: Annotated[
-        list[str], typer.Option(help="NAME=WEIGHT: quality, cost, latency in 0..1, tool.NAME in -1..1. Repeat it.")
-    ] = [],  # noqa: B006  # typer reads the default and never changes it
+        list[str] | None,
+        typer.Option(help="NAME=WEIGHT: quality, cost, latency in 0..1, tool.NAME in -1..1. Repeat it."),
+    ] = None,
     tools: Annotated[str | None, typer.Option(help="Only these tools, by comma; 'none' for none.")] = None,
-    prices: Annotated[str, typer.Option(help="Price table.")] = "nominal",
-    max_turns: Annotated[int, typer.Option(help="Turns at most.")] = 50,
+    prices: Annotated[str | None, typer.Option(help="Price table.")] = None,
+    max_turns: Annotated[int | None, typer.Option(help="Turns at most.")] = None,
     cost_limit: Annotated[float | None, typer.Option(help="USD at most, worst case reserved before each call.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Seconds at most.")] = None,
+    token_limit: Annotated[int | None, typer.Option(help="Tokens at most, in and out together.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed for models that sample.")] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with these settings; flags win over it.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="a.b=c over the file. Repeat it.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the whole trajectory as JSON.")] = False,
 ) -> None:
     """Play one task and print the answer; the trajectory is kept."""
-    order = Order(
-        task=sys.stdin.read() if task == "-" else task,
-        orchestrator=orchestrator,
-        preference=parse_preference(prefer),
-        tools=_tool_names(tools),
-        prices=prices,
-        limits=Limits(max_turns=max_turns, cost_usd=cost_limit, time_s=time_limit),
-        seed=seed,
-    )
-    trajectory = asyncio.run(_play(order))
+    flags = {
+        "task": sys.stdin.read() if task == "-" else task,
+        "orchestrator": orchestrator,
+        "prices": prices,
+        "tools": _tool_names(tools),
+        "limits.max_turns": max_turns,
+        "limits.cost_usd": cost_limit,
+        "limits.time_s": time_limit,
+        "limits.tokens": token_limit,
+        "seed": seed,
+    }
+    goals, tool_weights = parse_weights(prefer or [])
+    flags |= {f"preference.{goal}": weight for goal, weight in goals.items()}
+    flags |= {f"preference.tools.{name}": weight for name, weight in tool_weights.items()}
+    given = {name: value for name, value in flags.items() if value is not None}
+    trajectory = asyncio.run(_play(resolve(config, set_ or [], given)))
     if json:
         print_json(report(trajectory))
     else:

@@ -1,0 +1,93 @@
+"""A run's configuration: a TOML file, `--set a.b=c` over it, flags over both; and back to TOML.
+
+The file has the fields of `Order`, so that what a run was started with can be saved, read and repeated:
+
+    orchestrator = "conductor"
+    prices = "nominal"
+    tools = ["local_search", "code_interpreter"]
+    [preference]
+    cost = 0.8
+    [preference.tools]
+    local_search = 1.0
+    [limits]
+    max_turns = 20
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from orchestra_lib.codec import from_data, to_data
+from orchestra_lib.errors import BadInput
+from orchestra_lib.trajectory import Setting
+from orchestra_lib.workbench import Order
+
+
+def resolve(file: Path | None, sets: Sequence[str], flags: Mapping[str, Any]) -> Order:
+    """The order that file, settings and flags make together, later ones winning.
+
+    `flags` maps dotted names to values. Raises `BadInput` naming the file, the setting or the field.
+    """
+    data = _read(file) if file else {}
+    for text in sets:
+        name, value = _setting(text)
+        _put(data, name, value, where=f"--set {text}")
+    for name, value in flags.items():
+        _put(data, name, value, where=f"--{name}")
+    order: Order = from_data(data, Order, where=str(file or "order"))
+    return order
+
+
+def order_of(setting: Setting) -> Order:
+    """The order that starts the same run again: its tools by name, its price table by name."""
+    return Order(
+        task=setting.task.text,
+        orchestrator=setting.orchestrator,
+        preference=setting.preference,
+        tools=tuple(spec.name for spec in setting.tools),
+        prices=setting.prices.name,
+        limits=setting.limits,
+        seed=setting.seed,
+    )
+
+
+def to_toml(order: Order) -> str:
+    """The order as a configuration file; what is None is left out, as TOML has no null."""
+    return tomlkit.dumps(_without_none(to_data(order)))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise BadInput(f"the configuration {file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"the configuration {file} is no TOML: {error}") from None
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    if not separator or not name.strip():
+        raise BadInput(f"--set {text!r}: write NAME=VALUE, for example limits.max_turns=20")
+    try:
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name.strip(), value  # a bare word is a string
+
+
+def _put(data: dict[str, Any], name: str, value: Any, *, where: str) -> None:
+    *path, last = name.split(".")
+    for part in path:
+        data = data.setdefault(part, {})
+        if not isinstance(data, dict):
+            raise BadInput(f"{where}: {part!r} is a value and has no parts")
+    data[last] = value
+
+
+def _without_none(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: _without_none(value) for name, value in data.items() if value is not None}
+    return data
