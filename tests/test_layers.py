@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
-VERBS = ("play", "pricelist", "roster", "workbench", "configuration", "export")  # floor 2
+VERBS = ("ensemble", "play", "pricelist", "roster", "workbench", "configuration", "export")  # floor 2
 FACES = ("cli", "__main__")  # floor 4, with app/
 HEAVY = {
     "torch": "training",
@@ -22,6 +22,7 @@ HEAVY = {
     "duckdb": "store",
     "pyarrow": "export",
     "pydantic": "codec",
+    "genai_prices": "pricebook",
 }
 FILES = sorted([*ROOT.glob("orchestra_lib/**/*.py"), *ROOT.glob("app/**/*.py")])
 
