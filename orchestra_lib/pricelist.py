@@ -1,28 +1,126 @@
-"""The price tables at hand: those that ship, and the user's own files beside them."""
+"""The price tables at hand: those that ship, the user's own files beside them, and what either replaced.
+
+A table is one TOML file. Tables that were replaced stay under `old/`, so that a run can be priced
+again with the figures of its day: `vendor@2026-11-03` names that table of that date.
+"""
 
 import tomllib
+from collections.abc import Iterator
+from datetime import date
+from functools import lru_cache
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from orchestra_lib.codec import from_data
+import tomlkit
+
+from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.paths import DATA
 from orchestra_lib.pricing import PriceTable
 
+SHIPPED = DATA / "prices"
+"""The tables that ship."""
+
+_MADE = "# Made by `orchestra prices update`: rows of your own belong into a table of another name.\n\n"
+
 
 def load_tables(home: Path) -> dict[str, PriceTable]:
-    """Every table by name; a user's file replaces a shipped one of the same name.
+    """Every current table by name; a user's file replaces a shipped one of the same name.
 
     Raises `BadInput` naming the file and the field when a table cannot be read.
     """
-    files = [*sorted((DATA / "prices").glob("*.toml")), *sorted((home / "prices").glob("*.toml"))]
-    tables = map(load_table, files)
-    return {table.name: table for table in tables}
+    files = [*sorted(SHIPPED.glob("*.toml")), *sorted((home / "prices").glob("*.toml"))]
+    return {table.name: table for table in map(load_table, files)}
+
+
+def load_old_tables(home: Path) -> dict[str, PriceTable]:
+    """Every table that was replaced, by `name@date`."""
+    files = [*sorted(SHIPPED.glob("old/*.toml")), *sorted((home / "prices").glob("old/*.toml"))]
+    return {f"{table.name}@{table.dated}": table for table in map(load_table, files)}
+
+
+def find_table(home: Path, name: str) -> PriceTable:
+    """A current table by its name, or one of a date by `name@date`. Raises `BadInput` naming what there is."""
+    current = load_tables(home)
+    if name in current:
+        return current[name]
+    dated = {f"{table.name}@{table.dated}": table for table in current.values()} | load_old_tables(home)
+    if name in dated:
+        return dated[name]
+    raise BadInput(f"there is no price table {name!r}; the tables are {', '.join(sorted([*current, *dated]))}")
+
+
+def own_rows() -> dict[str, PriceTable]:
+    """Our own dated rows for the tables that are made, where genai-prices knows nothing."""
+    return {table.name: table for table in map(load_table, sorted(SHIPPED.glob("sources/*.toml")))}
 
 
 def load_table(file: Path) -> PriceTable:
-    """Read one TOML file into a table."""
+    """Read one TOML file into a table. Raises `BadInput` naming the file and the field."""
+    stat = file.stat()
+    return _load(file, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=64)
+def _load(file: Path, _mtime_ns: int, _size: int) -> PriceTable:
     try:
         data = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"price table {file}: {error}") from None
-    return from_data(data, PriceTable, where=f"price table {file}")
+    table = from_data(data, PriceTable, where=f"price table {file}")
+    for problem in _problems(table):
+        raise BadInput(f"price table {file}: {problem}")
+    return table
+
+
+def _problems(table: PriceTable) -> Iterator[str]:
+    for alias, row in table.aliases.items():
+        if row not in table.prices:
+            yield f"the alias {alias!r} leads to {row!r}, which is no row"
+        if alias in table.prices:
+            yield f"{alias!r} is a row and an alias; keep one"
+    yield from (
+        f"a rule leads to {rule.row!r}, which is no row" for rule in table.rules if rule.row not in table.prices
+    )
+
+
+def save_table(table: PriceTable, folder: Path) -> Path | None:
+    """Write a table into a folder; the file it replaces goes to `old/`. None when it stands there already."""
+    file = folder / f"{table.name}.toml"
+    if file.exists():
+        former = load_table(file)
+        if former == table:
+            return None
+        _keep(file, former)
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(dump_table(table), "utf-8")
+    return file
+
+
+def _keep(file: Path, former: PriceTable) -> None:
+    old = file.parent / "old"
+    old.mkdir(exist_ok=True)
+    names = (f"{former.name}-{former.dated}{suffix}.toml" for suffix in _suffixes())
+    file.replace(next(old / name for name in names if not (old / name).exists()))
+
+
+def _suffixes() -> Iterator[str]:
+    yield ""
+    yield from (f"-{number}" for number in count(2))
+
+
+def dump_table(table: PriceTable) -> str:
+    """A table as TOML, without what is not set."""
+    return _MADE + tomlkit.dumps(_without_unset(to_data(table)))
+
+
+def _without_unset(data: Any) -> Any:
+    """Plain data without what is None, False or empty, and with days as days."""
+    if isinstance(data, list):
+        return [_without_unset(value) for value in data]
+    if not isinstance(data, dict):
+        return data
+    kept = {key: _without_unset(value) for key, value in data.items() if value is not None and value is not False}
+    days = {key: date.fromisoformat(kept[key]) for key in ("dated", "since") if isinstance(kept.get(key), str)}
+    return {key: value for key, value in (kept | days).items() if value not in ([], {})}

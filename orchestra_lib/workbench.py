@@ -18,7 +18,7 @@ from orchestra_lib.event import Event, apply
 from orchestra_lib.limits import Limits
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.preference import Preference, describe
-from orchestra_lib.pricelist import load_tables
+from orchestra_lib.pricelist import find_table, load_tables
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.protocols import Policy, Tool
 from orchestra_lib.record import record
@@ -155,10 +155,8 @@ class Workbench:
         return tuple(self.roster.tool(name) for name in dict.fromkeys(names))
 
     def _table(self, name: str) -> PriceTable:
-        tables = load_tables(self.home)
-        if name not in tables:
-            raise BadInput(f"there is no price table {name!r}; the tables are {', '.join(sorted(tables))}")
-        return tables[name]
+        """The table with the prices of today; one that was replaced is named by its date."""
+        return find_table(self.home, name).at(self._now().date())
 
     def weights(self) -> tuple[WeightsStatus, ...]:
         """Where the weights of the embedded models stand."""
