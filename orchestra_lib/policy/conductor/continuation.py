@@ -17,6 +17,7 @@ from orchestra_lib.trajectory import Call
 SEARCH_ROUNDS = 4
 PROGRAM_TRIES = 2
 PASSAGES_READ = 3
+_WHOLE = re.compile(r"^(-?\d+)\.0$")
 _BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\$?([^{}]{1,40})\}")
 
 
@@ -63,11 +64,12 @@ async def _fresh_program(turn: Turn, last: Sequence[Call], why: str) -> Move | N
 
 
 def _computed(turn: Turn, outputs: Sequence[str], *, of: int) -> Move:
-    answer = max(outputs, key=outputs.count)
+    answer = _WHOLE.sub(r"\1", max(outputs, key=outputs.count))
     if (found := turn.calculation()) is not None:
         why = f"Python computed it from what was found: {found.source}."
         return Move(why=why, answer=_with_source(answer, found.source))
-    agree = f" {outputs.count(answer)} of {of} programs agree." if of > 1 else ""
+    votes = max(map(outputs.count, outputs))
+    agree = f" {votes} of {of} programs agree." if of > 1 else ""
     return Move(why=f"Python printed the result.{agree}", answer=answer)
 
 
