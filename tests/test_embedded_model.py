@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import psutil
 import pytest
 
@@ -225,7 +225,7 @@ class TestProcess:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert entry.key not in " ".join(psutil.Process(entry.pid).cmdline())
         body = {"messages": [{"role": "user", "content": "x"}]}
-        assert httpx.post(f"{entry.address}/v1/chat/completions", json=body).status_code == 401
+        assert httpx2.post(f"{entry.address}/v1/chat/completions", json=body).status_code == 401
 
     def test_no_key_of_the_user_reaches_the_worker(self, own: EmbeddedModel, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")

@@ -3,14 +3,14 @@
 import os
 import threading
 
-import httpx
+import httpx2
 from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
 from orchestra_lib.model.draft import Draft, SourceFault, Tick, Weights
 
 DECIDE_S = 3.0
 """How long the hub may take to show that it has the file."""
-_TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+_TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 _IDLE_RETRIES = 3
 
 
@@ -34,7 +34,7 @@ def fill(draft: Draft, tick: Tick) -> None:
         before = draft.size
         try:
             _continue(draft, tick)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             idle = 0 if draft.size > before else idle + 1
             if idle >= _IDLE_RETRIES:
                 raise SourceFault(f"the model hub broke off ({type(error).__name__})") from None
@@ -44,12 +44,12 @@ def _continue(draft: Draft, tick: Tick) -> None:
     start = draft.size
     headers = {"Range": f"bytes={start}-", "Accept-Encoding": "identity"}
     with (
-        httpx.Client(follow_redirects=True, timeout=_TIMEOUT) as client,
+        httpx2.Client(follow_redirects=True, timeout=_TIMEOUT) as client,
         client.stream("GET", _url(draft.weights), headers=headers) as answer,
     ):
-        if answer.status_code == httpx.codes.OK:
+        if answer.status_code == httpx2.codes.OK:
             draft.cut(0)
-        elif answer.status_code != httpx.codes.PARTIAL_CONTENT:
+        elif answer.status_code != httpx2.codes.PARTIAL_CONTENT:
             raise SourceFault(f"the model hub answered HTTP {answer.status_code}")
         elif not answer.headers.get("content-range", "").startswith(f"bytes {start}-"):
             raise SourceFault("the model hub sent another range than asked for")
@@ -57,7 +57,7 @@ def _continue(draft: Draft, tick: Tick) -> None:
             draft.append(chunk)
             tick(draft.size)
         if draft.size < draft.weights.bytes:
-            raise httpx.ReadError("the transfer ended early")
+            raise httpx2.ReadError("the transfer ended early")
 
 
 def _has(weights: Weights, within_s: float) -> bool:

@@ -13,7 +13,9 @@ from dataclasses import field
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 import openai
+from openai.types.chat import ChatCompletionChunk
 
 from orchestra_lib.errors import BadInput, ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
@@ -130,9 +132,9 @@ class OpenAICompatible:
             return
 
     async def _try(self, request: ChatRequest, reply: Reply, deadline: float) -> AsyncGenerator[Delta, None]:
-        async with self._client() as client:
+        async with wire.client(self._base_url) as http:
             async with asyncio.timeout(_left(deadline)):
-                stream = await client.chat.completions.create(**self._body(request))
+                stream = await self._ask(http, request)
             async with aclosing(stream):
                 media_type = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if media_type != "text/event-stream":
@@ -157,17 +159,22 @@ class OpenAICompatible:
             raise ProviderFault(failure.message + times, attempts) from None
         await asyncio.sleep(wait_s)
 
-    def _client(self) -> openai.AsyncOpenAI:
-        patience = self._patience
-        timeout = openai.Timeout(patience.idle_s, connect=patience.connect_s)
-        key = self._key() or "none"
-        # A client for each request: connections belong to an event loop, and a closed one must really close.
-        return openai.AsyncOpenAI(
-            api_key=key,
+    async def _ask(self, http: httpx2.AsyncClient, request: ChatRequest) -> openai.AsyncStream[Any]:
+        client = openai.AsyncOpenAI(
+            api_key=self._key() or "none",
             base_url=self._base_url,
-            timeout=timeout,
+            timeout=openai.Timeout(self._patience.idle_s, connect=self._patience.connect_s),
             max_retries=0,
-            http_client=wire.client(self._base_url, timeout),
+            http_client=http,
+        )
+        # `chat.completions.create` first walks the whole conversation along its types, which costs as much
+        # as all the rest of a request; what `_body` makes is plain JSON already.
+        return await client.post(
+            "/chat/completions",
+            cast_to=ChatCompletionChunk,
+            body=self._body(request),
+            stream=True,
+            stream_cls=openai.AsyncStream[ChatCompletionChunk],
         )
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
@@ -189,7 +196,7 @@ class OpenAICompatible:
         if request.schema is not None:
             schema = {"name": "reply", "schema": dict(request.schema), "strict": dialect.strict_schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return {**body, "extra_body": dict(dialect.extra_body)} if dialect.extra_body else body
+        return body | dialect.extra_body
 
     def _attempt(self, started: float, **rest: Any) -> Attempt:
         return Attempt(priced_as=self._name, wall_s=time.monotonic() - started, **rest)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from orchestra_lib.codec import dumps, from_data, to_data
 from orchestra_lib.errors import BadInput
@@ -37,13 +37,13 @@ class Entry:
     def post(self, path: str, body: Mapping[str, Any], *, timeout_s: float) -> bool:
         """Ask the server for something; False when it does not do it."""
         try:
-            with httpx.Client(trust_env=False, timeout=timeout_s) as client:
+            with httpx2.Client(trust_env=False, timeout=timeout_s) as client:
                 answer = client.post(
                     f"{self.address}{path}", json=body, headers={"Authorization": f"Bearer {self.key}"}
                 )
-        except (OSError, httpx.HTTPError, httpx.InvalidURL):
+        except (OSError, httpx2.HTTPError, httpx2.InvalidURL):
             return False
-        return answer.status_code == httpx.codes.OK
+        return answer.status_code == httpx2.codes.OK
 
 
 @record

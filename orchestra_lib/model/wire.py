@@ -1,7 +1,10 @@
-"""The HTTP client under every endpoint, with a bound on what a server can make us hold in memory."""
+"""The HTTP client under every endpoint: kept connections, and a bound on what a server can make us hold in memory."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 import httpx2
 import openai
@@ -10,16 +13,57 @@ from orchestra_lib.model.reply import BrokenStream
 
 MAX_HELD_BYTES = 4 << 20
 """The longest line of a stream, and the longest error page."""
+IDLE_S = 30.0
+"""Connections are kept for the next request so long."""
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=1000, keepalive_expiry=IDLE_S)
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def client(base_url: str, timeout: openai.Timeout) -> httpx2.AsyncClient:
-    """A client for one request. What runs on this machine is never asked for through a proxy."""
-    return openai.DefaultAsyncHttpx2Client(
-        trust_env=urlsplit(base_url).hostname not in _LOCAL,
-        timeout=timeout,
-        event_hooks={"response": [_bound]},
-    )
+@asynccontextmanager
+async def client(base_url: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """The client of this event loop, for one request. What runs on this machine is never asked for through a proxy."""
+    clients = _of_loops.setdefault(asyncio.get_running_loop(), {})
+    proxied = urlsplit(base_url).hostname not in _LOCAL
+    if proxied not in clients:
+        clients[proxied] = _Kept(clients, proxied)
+    with clients[proxied] as kept:
+        yield kept.client
+
+
+class _Kept:
+    """A client that is closed once nobody has used it for a while, or when its event loop ends.
+
+    Connections belong to an event loop, and setting up a client (its certificates) costs more than a request.
+    """
+
+    def __init__(self, clients: "dict[bool, _Kept]", proxied: bool) -> None:
+        self.client = openai.DefaultAsyncHttpx2Client(
+            trust_env=proxied, limits=_LIMITS, event_hooks={"response": [_bound]}
+        )
+        self._users = 0
+        self._used = asyncio.Event()
+        # `asyncio.run` cancels what still runs at its end: that is when this task closes the connections.
+        self._keeper = asyncio.create_task(self._keep(clients, proxied))
+
+    def __enter__(self) -> "_Kept":
+        self._users += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._users -= 1
+        self._used.set()
+
+    async def _keep(self, clients: "dict[bool, _Kept]", proxied: bool) -> None:
+        try:
+            while self._users or self._used.is_set():
+                self._used.clear()
+                await asyncio.sleep(IDLE_S)
+        finally:
+            del clients[proxied]
+            await self.client.aclose()
+
+
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, _Kept]] = WeakKeyDictionary()
 
 
 async def _bound(response: httpx2.Response) -> None:
