@@ -4,12 +4,14 @@ Unknown keys are refused: a record from a newer schema, or a misspelt one, must 
 if it said less. Lone surrogates, which no UTF-8 file can hold, are replaced by U+FFFD.
 """
 
+import hashlib
 import json
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Mapping
 from functools import cache
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, NotRequired, TypeVar, cast
 
 from pydantic import Discriminator, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from orchestra_lib.errors import BadInput, NewerSchema
 from orchestra_lib.event import Event
@@ -71,6 +73,60 @@ def well_formed(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def fingerprint(data: object) -> str:
+    """The SHA-256 of plain data in hex; the order of keys does not matter."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(well_formed(text).encode()).hexdigest()
+
+
+class Form:
+    """Named fields with any type annotations: their JSON schema, and plain data read into what they name.
+
+    Raises `BadInput`, worded to follow the name of what has this form, for an annotation that no JSON can meet.
+    """
+
+    def __init__(self, fields: Mapping[str, Any], *, optional: Collection[str] = ()) -> None:
+        for name, annotation in fields.items():
+            try:
+                TypeAdapter(annotation).json_schema()
+            except Exception as error:  # annotations are the user's code, and run it
+                why = str(error).strip().partition("\n")[0]
+                raise BadInput(f"the type of {name!r} has no JSON form ({why})") from None
+        typed = {name: NotRequired[kind] if name in optional else kind for name, kind in fields.items()}
+        shape = cast(Any, TypedDict)("shape", typed)  # a type checker cannot know its fields
+        shape.__pydantic_config__ = {"extra": "forbid"}
+        self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(shape)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """A JSON schema of type object, closed, without the titles that only repeat names."""
+        untitled = _untitled(self._adapter.json_schema())
+        return {"type": "object", "properties": {}, **untitled, "additionalProperties": False}
+
+    def read(self, data: Mapping[str, Any], *, where: str) -> dict[str, Any]:
+        """The fields as their annotations have them. Raises `BadInput`."""
+        try:
+            return self._adapter.validate_python(dict(data))
+        except ValidationError as error:
+            raise BadInput(f"{where}: {_first(error)}") from None
+
+
+def _untitled(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_untitled(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs"):
+            kept[key] = {name: _untitled(part) for name, part in value.items()}
+        elif key in ("default", "enum", "const", "examples"):
+            kept[key] = value
+        elif not (key == "title" and isinstance(value, str)):
+            kept[key] = _untitled(value)
+    return kept
 
 
 def _no_constant(name: str) -> None:
