@@ -12,8 +12,7 @@ from app.runs import RunManager
 from orchestra_lib import codec
 from orchestra_lib.errors import BadInput, OrchestraError, WorldFault
 from orchestra_lib.event import Event
-from orchestra_lib.limits import Limits
-from orchestra_lib.preference import DEFAULT_GOALS, Preference, describe
+from orchestra_lib.preference import Preference, describe
 from orchestra_lib.record import record
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.trajectory import StopReason, Trajectory
@@ -27,6 +26,7 @@ _IMAGES = {
     b"GIF89a": "image/gif",
 }
 _PAGE = 50
+_DEFAULTS = Order(task="what the composer starts from")
 _UNTRUSTED = {"content-security-policy": "default-src 'none'; sandbox", "x-content-type-options": "nosniff"}
 
 
@@ -168,8 +168,7 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
             "weights": [codec.to_data(status) for status in workbench.weights()],
             "running": [views.running_view(trajectory) for trajectory in runs.running()],
             "trajectories": workbench.store.count(),
-            "goals": DEFAULT_GOALS,
-            "limits": codec.to_data(Limits()),
+            "defaults": codec.to_data(_DEFAULTS),
         }
 
     @router.post("/preference")

@@ -4,13 +4,16 @@ import { byId, el, put } from "./dom.js";
 import { icon, toolIcon } from "./icons.js";
 import { plain, seconds, unknown, weight } from "./format.js";
 import { Refused, getJson, postJson, runPath } from "./server.js";
-import { nominalBadge } from "./bill.js";
+import { nominalBadge } from "./marks.js";
+import { slider, word } from "./slider.js";
 
 const KEY = "wb-order";
-const GOALS = [["outcome", "Quality"], ["cost", "Low cost"], ["latency", "Low latency"]];
+const GOALS = [
+  ["outcome", "Quality"],
+  ["cost", "Low cost"],
+  ["latency", "Low latency"],
+];
 const LIMITS = { cost_usd: "limit-cost", time_s: "limit-time", max_turns: "limit-turns" };
-
-const word = (value) => (value <= -0.75 ? "avoid" : value < -0.15 ? "less" : value <= 0.15 ? "neutral" : value < 0.75 ? "more" : "prefer");
 
 export class Composer {
   /** `onRun(order)` starts a run and `onTable()` is told when another price table is chosen. */
@@ -48,17 +51,18 @@ export class Composer {
     this.state = state;
     if (first) {
       const kept = remembered();
-      this.goals = { ...state.goals, ...kept.goals };
+      const { outcome, cost, latency } = state.defaults.preference;
+      this.goals = { outcome, cost, latency, ...kept.goals };
       this.tools = { ...kept.tools };
       this.drawGoals();
-      this.limits({ max_turns: state.limits.max_turns, ...kept.limits });
+      this.limits({ max_turns: state.defaults.limits.max_turns, ...kept.limits });
     }
     if (offers === this.offers) {
       this.drawReasons();
       return;
     }
     this.offers = offers;
-    this.drawPickers(first ? remembered() : { orchestrator: byId("orchestrator").value, prices: byId("prices").value });
+    this.drawPickers(first ? { ...state.defaults, ...remembered() } : { orchestrator: byId("orchestrator").value, prices: byId("prices").value });
     this.drawTools();
     this.askSentence();
   }
@@ -68,18 +72,33 @@ export class Composer {
   }
 
   drawPickers(wanted) {
-    put(byId("orchestrator"), this.state.orchestrators.map((offer) => el("option", { value: offer.name, disabled: offer.off !== null, text: offerText(offer) })));
+    put(
+      byId("orchestrator"),
+      this.state.orchestrators.map((offer) =>
+        el("option", { value: offer.name, disabled: offer.off !== null, text: offerText(offer) }),
+      ),
+    );
     const usable = this.state.orchestrators.filter((offer) => offer.off === null);
-    byId("orchestrator").value = (usable.find((offer) => offer.name === wanted.orchestrator) ?? usable[0] ?? this.state.orchestrators[0])?.name ?? "";
-    put(byId("prices"), this.state.prices.map((table) => el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}` })));
-    if (this.state.prices.some((table) => table.name === wanted.prices)) byId("prices").value = wanted.prices;
+    byId("orchestrator").value =
+      (usable.find((offer) => offer.name === wanted.orchestrator) ?? usable[0] ?? this.state.orchestrators[0])?.name ??
+      "";
+    put(
+      byId("prices"),
+      this.state.prices.map((table) =>
+        el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}` }),
+      ),
+    );
+    const tables = this.state.prices.map((table) => table.name);
+    byId("prices").value = [wanted.prices, this.state.defaults.prices].find((name) => tables.includes(name)) ?? tables[0];
     this.chosen();
   }
 
   /** The words beside what is off, without touching what is on. */
   drawReasons() {
-    for (const option of byId("orchestrator").options) option.textContent = offerText(this.state.orchestrators.find((one) => one.name === option.value));
-    for (const tool of this.state.tools.filter((one) => one.off)) byId(`off-${tool.name}`).textContent = `off: ${plain(tool.off)}`;
+    for (const option of byId("orchestrator").options)
+      option.textContent = offerText(this.state.orchestrators.find((one) => one.name === option.value));
+    for (const tool of this.state.tools.filter((one) => one.off))
+      byId(`off-${tool.name}`).textContent = `off: ${plain(tool.off)}`;
     this.drawNote();
   }
 
@@ -93,28 +112,63 @@ export class Composer {
     const others = this.state.orchestrators.filter((one) => one.off !== null && one !== offer);
     byId("orchestrator-note").textContent = offer ? plain(offer.off ?? offer.note) : "";
     byId("orchestrators-off").hidden = others.length === 0;
-    put(byId("orchestrators-off-list"), others.map((one) => el("li", { text: `${plain(one.title)}: ${plain(one.off)}` })));
-    byId("orchestrators-off-count").textContent = `${others.length} more ${others.length === 1 ? "is" : "are"} off, why?`;
+    put(
+      byId("orchestrators-off-list"),
+      others.map((one) => el("li", { text: `${plain(one.title)}: ${plain(one.off)}` })),
+    );
+    byId("orchestrators-off-count").textContent =
+      `${others.length} more ${others.length === 1 ? "is" : "are"} off, why?`;
     byId("run").disabled = this.busy || !offer || offer.off !== null;
   }
 
   drawGoals() {
-    const sliders = GOALS.map(([name, title]) => slider({
-      id: `goal-${name}`, title, min: 0, value: this.goals[name], shown: (value) => value.toFixed(2), on: (value) => { this.goals[name] = value; this.changed(); },
-    }));
+    const sliders = GOALS.map(([name, title]) =>
+      slider({
+        id: `goal-${name}`,
+        title,
+        min: 0,
+        value: this.goals[name],
+        shown: (value) => value.toFixed(2),
+        on: (value) => {
+          this.goals[name] = value;
+          this.changed();
+        },
+      }),
+    );
     put(byId("goals"), el("h3", { class: "wb-cap", text: "Goals" }), sliders);
   }
 
   drawTools() {
     const table = this.table;
-    const rows = this.state.tools.map((tool) => (tool.off ? offTool(tool) : slider({
-      id: `tool-${tool.name}`, title: plain(tool.title), hint: plain(tool.description), min: -1, value: this.tools[tool.name] ?? 0, shown: word,
-      box: el("span", { class: `wb-kind k-${tool.kind}`, title: `${tool.kind} tool`, "aria-hidden": "true" }, icon(toolIcon(tool.kind, tool.name))),
-      on: (value) => { this.tools[tool.name] = value; this.changed(); },
-      below: [price(tool, table), latency(tool)],
-    })));
-    put(byId("tools"), rows.length ? rows : el("p", { class: "wb-note", text: "No tools are installed." }),
-      table?.nominal ? el("p", { class: "wb-note" }, nominalBadge(), " prices of hosted equivalents; nobody is billed") : null);
+    const rows = this.state.tools.map((tool) =>
+      tool.off
+        ? offTool(tool)
+        : slider({
+            id: `tool-${tool.name}`,
+            title: plain(tool.title),
+            hint: plain(tool.description),
+            min: -1,
+            value: this.tools[tool.name] ?? 0,
+            shown: word,
+            box: el(
+              "span",
+              { class: `wb-kind k-${tool.kind}`, title: `${tool.kind} tool`, "aria-hidden": "true" },
+              icon(toolIcon(tool.kind, tool.name)),
+            ),
+            on: (value) => {
+              this.tools[tool.name] = value;
+              this.changed();
+            },
+            below: [price(tool, table), latency(tool)],
+          }),
+    );
+    put(
+      byId("tools"),
+      rows.length ? rows : el("p", { class: "wb-note", text: "No tools are installed." }),
+      table?.nominal
+        ? el("p", { class: "wb-note" }, nominalBadge(), " prices of hosted equivalents; nobody is billed")
+        : null,
+    );
   }
 
   changed() {
@@ -126,8 +180,13 @@ export class Composer {
 
   shortWish() {
     const wishes = Object.values(this.tools).filter((value) => Math.abs(value) > 0.05).length;
-    const goals = GOALS.filter(([name]) => this.goals[name] > 0.05).map(([name]) => `${name === "outcome" ? "quality" : name} ${weight(this.goals[name])}`);
-    return [...goals, wishes ? `${wishes} tool wish${wishes === 1 ? "" : "es"}` : null].filter(Boolean).join(" · ") || "no wishes";
+    const goals = GOALS.filter(([name]) => this.goals[name] > 0.05).map(
+      ([name]) => `${name === "outcome" ? "quality" : name} ${weight(this.goals[name])}`,
+    );
+    return (
+      [...goals, wishes ? `${wishes} tool wish${wishes === 1 ? "" : "es"}` : null].filter(Boolean).join(" · ") ||
+      "no wishes"
+    );
   }
 
   async askSentence() {
@@ -137,7 +196,8 @@ export class Composer {
     const { signal } = this.asking;
     try {
       const { sentence } = await postJson("/api/preference", { preference: this.preference() }, signal);
-      if (!signal.aborted) byId("sentence").textContent = sentence ? `“${plain(sentence)}”` : "Nothing: no wish is set.";
+      if (!signal.aborted)
+        byId("sentence").textContent = sentence ? `“${plain(sentence)}”` : "Nothing: no wish is set.";
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (!signal.aborted) byId("sentence").textContent = `The sentence is not known: ${error.message}`;
@@ -146,7 +206,9 @@ export class Composer {
 
   preference() {
     const offered = new Set(this.state.tools.filter((tool) => !tool.off).map((tool) => tool.name));
-    const tools = Object.fromEntries(Object.entries(this.tools).filter(([name, value]) => value !== 0 && offered.has(name)));
+    const tools = Object.fromEntries(
+      Object.entries(this.tools).filter(([name, value]) => value !== 0 && offered.has(name)),
+    );
     return { ...this.goals, tools };
   }
 
@@ -157,7 +219,13 @@ export class Composer {
       const text = byId(id).value.trim();
       if (text) limits[name] = Number(text);
     }
-    return { task: byId("task").value, orchestrator: byId("orchestrator").value, preference: this.preference(), prices: byId("prices").value, limits };
+    return {
+      task: byId("task").value,
+      orchestrator: byId("orchestrator").value,
+      preference: this.preference(),
+      prices: byId("prices").value,
+      limits,
+    };
   }
 
   run() {
@@ -211,7 +279,13 @@ export class Composer {
 
   keep() {
     const limits = Object.fromEntries(Object.entries(LIMITS).map(([name, id]) => [name, byId(id).value]));
-    const data = { goals: this.goals, tools: this.tools, limits, orchestrator: byId("orchestrator").value, prices: byId("prices").value };
+    const data = {
+      goals: this.goals,
+      tools: this.tools,
+      limits,
+      orchestrator: byId("orchestrator").value,
+      prices: byId("prices").value,
+    };
     try {
       localStorage.setItem(KEY, JSON.stringify(data));
     } catch {
@@ -228,47 +302,31 @@ function remembered() {
   }
 }
 
-/** One slider from `min` to 1, its track filled from zero to the thumb. */
-function slider({ id, title, hint, min, value, shown, box, on, below }) {
-  const output = el("output", { for: id });
-  const input = el("input", { id, type: "range", min, max: 1, step: 0.05 });
-  const paint = () => {
-    const now = Number(input.value);
-    const place = (v) => ((v - min) / (1 - min)) * 100;
-    input.style.setProperty("--wb-a", `${Math.min(place(now), place(0))}%`);
-    input.style.setProperty("--wb-b", `${Math.max(place(now), place(0))}%`);
-    const track = now < 0 ? "var(--wb-neg)" : min < 0 && now === 0 ? "var(--wb-line-strong)" : "var(--wb-accent)";
-    input.style.setProperty("--wb-f", track);
-    output.textContent = shown(now);
-    output.className = (min < 0 ? Math.abs(now) > 0.15 : now > 0) ? "on" : "";
-    input.setAttribute("aria-valuetext", min < 0 ? `${word(now)} ${weight(now)}` : weight(now));
-  };
-  const set = (next) => {
-    input.value = next;
-    paint();
-    on(Number(input.value));
-  };
-  input.value = value;
-  paint();
-  input.addEventListener("input", () => set(input.value));
-  input.addEventListener("dblclick", () => set(0));
-  input.addEventListener("keydown", (event) => { if (event.key === "0") set(0); });
-  return el("div", { class: min < 0 ? "wb-sld bi" : "wb-sld" }, box ?? el("span"), el("label", { for: id, title: hint, text: title }), output, input,
-    below ? el("span", { class: "sub" }, below) : null);
-}
-
 const offerText = (offer) => plain(offer.title) + (offer.off ? ` (off: ${plain(offer.off)})` : "");
 
 function offTool(tool) {
-  return el("div", { class: "lv-tool-off" }, el("span", { class: "wb-kind k-orch", "aria-hidden": "true" }, icon(toolIcon(tool.kind, tool.name))),
-    el("span", {}, plain(tool.title), el("small", { id: `off-${tool.name}`, text: `off: ${plain(tool.off)}` })));
+  return el(
+    "div",
+    { class: "lv-tool-off" },
+    el("span", { class: "wb-kind k-orch", "aria-hidden": "true" }, icon(toolIcon(tool.kind, tool.name))),
+    el("span", {}, plain(tool.title), el("small", { id: `off-${tool.name}`, text: `off: ${plain(tool.off)}` })),
+  );
 }
 
 function price(tool, table) {
   const text = table ? tool.prices[table.name] : null;
-  return el("span", {}, text ?? unknown(table ? `the price table ${table.name} has no price for ${tool.model ?? tool.name}` : "no price table"));
+  return el(
+    "span",
+    {},
+    text ??
+      unknown(table ? `the price table ${table.name} has no price for ${tool.model ?? tool.name}` : "no price table"),
+  );
 }
 
 function latency(tool) {
-  return el("span", {}, tool.latency_s === null ? unknown("nobody has measured how long it takes") : seconds(tool.latency_s));
+  return el(
+    "span",
+    {},
+    tool.latency_s === null ? unknown("nobody has measured how long it takes") : seconds(tool.latency_s),
+  );
 }

@@ -17,7 +17,8 @@ function fill(node, props, children) {
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
     if (name === "text") node.textContent = value;
-    else if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (name === "on")
+      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
     else if (name === "style") for (const [key, part] of Object.entries(value)) node.style.setProperty(key, part);
     else if (AS_PROPERTY.has(name)) node[name] = value;
     else node.setAttribute(name, value === true ? "" : value);

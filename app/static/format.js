@@ -30,29 +30,55 @@ export function wait(value) {
 }
 
 export function weight(value) {
-  return value.toFixed(2).replace(/^(-?)0/, "$1").replace("-", "\u2212");
+  return value
+    .toFixed(2)
+    .replace(/^(-?)0/, "$1")
+    .replace("-", "\u2212");
 }
 
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 export function when(iso) {
   const date = new Date(iso);
-  return Number.isNaN(date.getTime()) ? "" : `${date.toISOString().slice(0, 10)} ${date.toISOString().slice(11, 16)} UTC`;
+  return Number.isNaN(date.getTime())
+    ? ""
+    : `${date.toISOString().slice(0, 10)} ${date.toISOString().slice(11, 16)} UTC`;
 }
 
 /** A dotted dash for what nobody knows; the reason is its tooltip and its spoken name. */
 export function unknown(why) {
   const reason = plain(why ?? "not measured");
-  return el("span", { class: "wb-una", role: "img", tabindex: "0", title: reason, "aria-label": `unknown: ${reason}`, text: "—" });
+  return el("span", {
+    class: "wb-una",
+    role: "img",
+    tabindex: "0",
+    title: reason,
+    "aria-label": `unknown: ${reason}`,
+    text: "—",
+  });
 }
 
 /** What something cost, with the words for free, not billed and unknown. */
 export function cost(view) {
   if (!view || view.kind === "none") return el("span", {});
   if (view.kind === "unknown") return unknown(view.why);
-  if (view.kind === "free") return el("span", { class: "wb-mut wb-thin", title: "The price table says 0", text: "free" });
-  if (view.kind === "not_billed") return el("span", { class: "wb-mut wb-thin", title: view.why ?? "", text: "not billed" });
+  if (view.kind === "free")
+    return el("span", { class: "wb-mut wb-thin", title: "The price table says 0", text: "free" });
+  if (view.kind === "not_billed")
+    return el("span", { class: "wb-mut wb-thin", title: view.why ?? "", text: "not billed" });
   return el("span", { text: usd(view.usd) });
+}
+
+/** A number of tokens, or the dash of a model that did not tell. */
+export const tokenCount = (value) => (value === null ? unknown("a model did not report its tokens") : count(value));
+
+/** Input and output tokens of an attempt together; nothing for what uses none. */
+export function tokenText(spent) {
+  if (!spent || !spent.uses_tokens) return "";
+  if (spent.input_tokens === null || spent.output_tokens === null) {
+    return unknown("the model did not report its tokens");
+  }
+  return `${count(spent.input_tokens + spent.output_tokens)} tok`;
 }
 
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
@@ -62,15 +88,20 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202
  * terminal's colours nor a reversed word order can pretend to be something else.
  */
 export function plain(text) {
-  return String(text ?? "").replaceAll("\r\n", "\n").replace(CONTROL, (character) => {
-    const code = character.codePointAt(0).toString(16).toUpperCase();
-    return `\u27e8U+${code.padStart(4, "0")}\u27e9`;
-  });
+  return String(text ?? "")
+    .replaceAll("\r\n", "\n")
+    .replace(CONTROL, (character) => {
+      const code = character.codePointAt(0).toString(16).toUpperCase();
+      return `\u27e8U+${code.padStart(4, "0")}\u27e9`;
+    });
 }
 
 /** The beginning of a text in one line: its first lines, a dot between them. */
 export function firstLine(text) {
-  const lines = plain(text.slice(0, 600)).split("\n").map((part) => part.trim()).filter(Boolean);
+  const lines = plain(text.slice(0, 600))
+    .split("\n")
+    .map((part) => part.trim())
+    .filter(Boolean);
   const line = lines.slice(0, 4).join(" · ");
   return line.length > 300 || text.length > 600 ? `${line.slice(0, 300)} …` : line;
 }

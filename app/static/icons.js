@@ -7,7 +7,11 @@ const circle = (cx, cy, r) => ["circle", { cx, cy, r }];
 
 const SHAPES = {
   baton: [path("M2.5 13.5 12.6 3.4"), circle(3.2, 12.8, 1.7), path("M9 13.5c2.4-.4 4.1-2 4.6-4.5")],
-  wrench: [path("M10.2 2.2a3.6 3.6 0 0 0-3.3 5L2.4 11.7a1.4 1.4 0 0 0 2 2L8.9 9.1a3.6 3.6 0 0 0 4.8-4.3L11.6 6.9 9.5 6.5 9.1 4.4z")],
+  wrench: [
+    path(
+      "M10.2 2.2a3.6 3.6 0 0 0-3.3 5L2.4 11.7a1.4 1.4 0 0 0 2 2L8.9 9.1a3.6 3.6 0 0 0 4.8-4.3L11.6 6.9 9.5 6.5 9.1 4.4z",
+    ),
+  ],
   search: [circle(7, 7, 4.2), path("M10.2 10.2 14 14")],
   globe: [circle(8, 8, 6), path("M2 8h12M8 2c2.2 2 2.2 10 0 12M8 2c-2.2 2-2.2 10 0 12")],
   code: [path("m5.5 4.5-3.5 3.5 3.5 3.5M10.5 4.5 14 8l-3.5 3.5")],
@@ -28,7 +32,9 @@ const SHAPES = {
   again: [path("M3 8a5 5 0 1 0 1.6-3.7M3 2.6v2.9h2.9")],
   copy: [["rect", { x: 5.5, y: 5.5, width: 8, height: 8, rx: 1.4 }], path("M10.5 3.5v-1h-8v8h1")],
   link: [
-    path("M6.6 9.4a2.6 2.6 0 0 0 3.7 0l2.6-2.6a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.4 6.6a2.6 2.6 0 0 0-3.7 0L3.1 9.2a2.6 2.6 0 0 0 3.7 3.7l.9-.9"),
+    path(
+      "M6.6 9.4a2.6 2.6 0 0 0 3.7 0l2.6-2.6a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.4 6.6a2.6 2.6 0 0 0-3.7 0L3.1 9.2a2.6 2.6 0 0 0 3.7 3.7l.9-.9",
+    ),
   ],
   back: [path("M10 3 5 8l5 5")],
   down: [path("M8 2.5v10m-4-4 4 4 4-4")],
@@ -36,7 +42,11 @@ const SHAPES = {
 };
 
 const KIND_ICON = { basic: "wrench", specialist: "target", generalist: "layers", domain: "cylinder", orch: "baton" };
-const TOOL_ICON = [[/search|index|retriev/, "search"], [/web|browse/, "globe"], [/code|python|interpreter/, "code"]];
+const TOOL_ICON = [
+  [/search|index|retriev/, "search"],
+  [/web|browse/, "globe"],
+  [/code|python|interpreter/, "code"],
+];
 
 /** The strokes of an icon, for a drawing of one's own. */
 export const strokes = (name) => SHAPES[name].map(([tag, attributes]) => svg(tag, attributes));

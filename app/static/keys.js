@@ -33,13 +33,26 @@ function press(event, own) {
 }
 
 function showAll(own) {
-  const everywhere = [["g l", "Live"], ["g t", "Trajectories"], ["t", "switch theme"], ["?", "all keys"], ["Esc", "close"]];
-  const here = Object.entries(own).filter(([, entry]) => entry.words).map(([name, entry]) => [entry.shown ?? name, entry.words]);
+  const everywhere = [
+    ["g l", "Live"],
+    ["g t", "Trajectories"],
+    ["t", "switch theme"],
+    ["?", "all keys"],
+    ["Esc", "close"],
+  ];
+  const here = Object.entries(own)
+    .filter(([, entry]) => entry.words)
+    .map(([name, entry]) => [entry.shown ?? name, entry.words]);
   const dialog = byId("keys");
   put(
     dialog,
-    el("header", {}, el("h2", { id: "keys-title", text: "Keys" }), el("span", { class: "wb-sp" }),
-      el("button", { class: "wb-btn sm", text: "Close", on: { click: () => dialog.close() } })),
+    el(
+      "header",
+      {},
+      el("h2", { id: "keys-title", text: "Keys" }),
+      el("span", { class: "wb-sp" }),
+      el("button", { class: "wb-btn sm", text: "Close", on: { click: () => dialog.close() } }),
+    ),
     table("On this page", here),
     table("Everywhere", everywhere),
   );
@@ -48,6 +61,16 @@ function showAll(own) {
 
 function table(title, rows) {
   const lines = rows.map(([keys, words]) =>
-    el("div", { class: "wb-keyrow" }, el("dt", {}, keys.split(" ").map((key) => el("kbd", { text: key }))), el("dd", { text: words })));
+    el(
+      "div",
+      { class: "wb-keyrow" },
+      el(
+        "dt",
+        {},
+        keys.split(" ").map((key) => el("kbd", { text: key })),
+      ),
+      el("dd", { text: words }),
+    ),
+  );
   return el("section", {}, el("h3", { class: "wb-cap", text: title }), el("dl", {}, lines));
 }

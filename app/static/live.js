@@ -5,36 +5,38 @@ import { icon } from "./icons.js";
 import { count, plain, seconds, unknown, usd } from "./format.js";
 import { Refused, follow, getJson, postJson, runPath } from "./server.js";
 import { Run } from "./run.js";
-import { Timeline, endCard } from "./timeline.js";
+import { endCard } from "./endcard.js";
+import { Tail } from "./tail.js";
+import { Timeline } from "./timeline.js";
 import { drawScore } from "./score.js";
-import { drawBill, drawRunning, meter, statusChip, weightsNotice } from "./bill.js";
+import { drawBill, drawRunning, meter } from "./bill.js";
+import { statusChip } from "./marks.js";
+import { weightsNotice } from "./weights.js";
+import { moveCard, openObservation } from "./cards.js";
 import { Composer } from "./composer.js";
 import * as keys from "./keys.js";
 
 const EXAMPLES = [
-  "What is 48213 × 977?", "What is the capital of Mongolia?", "Which has more people, Kenya or Poland?",
+  "What is 48213 × 977?",
+  "What is the capital of Mongolia?",
+  "Which has more people, Kenya or Poland?",
   "Plot the primes below 500 by last digit",
 ];
 const CLOCK_MS = 200;
 const POLL_MS = { weights: 1500, running: 3000, idle: 8000 };
-const NEAR_END_PX = 90;
 
 class Live {
   constructor() {
     this.run = null;
     this.unfollow = () => {};
-    this.unseen = 0;
-    this.sticks = true; // follows the end until the reader scrolls away from it
     this.connection = null;
     this.weights = null;
     this.timeline = new Timeline(byId("timeline"));
+    this.tail = new Tail(() => (this.run === null ? null : this.run.finished));
     this.composer = new Composer({ onRun: (order) => this.start(order), onTable: () => this.drawBill() });
     byId("stop").addEventListener("click", () => this.stop());
-    byId("newer").addEventListener("click", () => this.toEnd());
-    this.scroller.addEventListener("scroll", () => this.seen(), { passive: true });
     addEventListener("popstate", () => this.open());
     new ResizeObserver(() => this.drawScore()).observe(byId("main"));
-    new ResizeObserver(() => { if (this.run && this.sticks && !this.readsAbove()) this.toEnd(); }).observe(byId("timeline"));
     setInterval(() => this.tick(), CLOCK_MS);
   }
 
@@ -61,7 +63,14 @@ class Live {
   }
 
   notices() {
-    const lost = this.connection ? el("div", { class: "wb-alert warn" }, icon("warn"), el("p", {}, el("b", { text: "Connection lost. " }), plain(this.connection.words))) : null;
+    const lost = this.connection
+      ? el(
+          "div",
+          { class: "wb-alert warn" },
+          icon("warn"),
+          el("p", {}, el("b", { text: "Connection lost. " }), plain(this.connection.words)),
+        )
+      : null;
     put(byId("notices"), lost, this.weights);
   }
 
@@ -86,8 +95,7 @@ class Live {
   show(id) {
     this.unfollow();
     this.connection = null;
-    this.unseen = 0;
-    this.sticks = true;
+    this.tail.reset();
     this.run = id ? new Run(id) : null;
     this.timeline.reset(this.run);
     byId("score").hidden = true;
@@ -99,21 +107,58 @@ class Live {
 
   empty() {
     document.title = "Live · Orchestra Workbench";
-    const examples = EXAMPLES.map((text) => el("button", { class: "wb-btn", type: "button", text, on: { click: () => { this.composer.setTask(text); byId("task").focus(); } } }));
-    put(byId("timeline"), el("li", {}, el("div", { class: "wb-state lv-empty" }, el("h2", { text: "Give the orchestrator a task" }),
-      el("p", { text: "Each turn appears here as it happens: why, which tool, what came back, and what it cost." }), el("div", { class: "lv-ex" }, examples))));
+    const examples = EXAMPLES.map((text) =>
+      el("button", {
+        class: "wb-btn",
+        type: "button",
+        text,
+        on: {
+          click: () => {
+            this.composer.setTask(text);
+            byId("task").focus();
+          },
+        },
+      }),
+    );
+    put(
+      byId("timeline"),
+      el(
+        "li",
+        {},
+        el(
+          "div",
+          { class: "wb-state lv-empty" },
+          el("h2", { text: "Give the orchestrator a task" }),
+          el("p", { text: "Each turn appears here as it happens: why, which tool, what came back, and what it cost." }),
+          el("div", { class: "lv-ex" }, examples),
+        ),
+      ),
+    );
   }
 
   follow(id) {
     const run = this.run;
-    const mine = (act) => (...given) => { if (this.run === run) act(...given); };
+    const mine =
+      (act) =>
+      (...given) => {
+        if (this.run === run) act(...given);
+      };
     this.unfollow = follow(id, {
       frame: mine((event) => this.take(event)),
       clock: mine((t) => run.setClock(t)),
-      broken: mine((message) => { run.broken = message; run.endedAt = run.now; }),
+      broken: mine((message) => {
+        run.broken = message;
+        run.endedAt = run.now;
+      }),
       end: mine(() => this.ended()),
-      lost: mine((pause) => { this.connection = { kind: "run", words: `The run goes on at the server; trying again in ${pause} s.` }; this.notices(); }),
-      back: mine(() => { this.connection = null; this.notices(); }),
+      lost: mine((pause) => {
+        this.connection = { kind: "run", words: `The run goes on at the server; trying again in ${pause} s.` };
+        this.notices();
+      }),
+      back: mine(() => {
+        this.connection = null;
+        this.notices();
+      }),
       unknown: mine((message) => this.unknown(message)),
     });
   }
@@ -122,8 +167,25 @@ class Live {
     this.run = null;
     this.timeline.reset(null);
     document.title = "No such run · Orchestra Workbench";
-    put(byId("timeline"), el("li", {}, el("div", { class: "wb-state lv-empty" }, el("h2", { text: "There is no such run here" }), el("p", { text: plain(message) }),
-      el("div", { class: "lv-ex" }, el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }), el("a", { class: "wb-btn", href: "/", text: "New task" })))));
+    put(
+      byId("timeline"),
+      el(
+        "li",
+        {},
+        el(
+          "div",
+          { class: "wb-state lv-empty" },
+          el("h2", { text: "There is no such run here" }),
+          el("p", { text: plain(message) }),
+          el(
+            "div",
+            { class: "lv-ex" },
+            el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
+            el("a", { class: "wb-btn", href: "/", text: "New task" }),
+          ),
+        ),
+      ),
+    );
     this.changed();
   }
 
@@ -136,10 +198,9 @@ class Live {
     else if (event.kind === "run_finished") this.timeline.updateAll();
     else if (position !== null) this.timeline.update(position);
     if (event.kind === "turn_finished") this.speak(run.turns[position]);
-    if (event.kind === "turn_started" && !this.sticks) this.unseen += 1;
+    if (event.kind === "turn_started") this.tail.turn();
     if (event.kind !== "streamed") this.changed();
-    if (this.sticks) this.toEnd();
-    else this.drawNewer();
+    this.tail.changed();
   }
 
   started() {
@@ -158,13 +219,20 @@ class Live {
       return;
     }
     const link = `/trajectories?run=${encodeURIComponent(run.id)}`;
-    const actions = el("div", { class: "lv-actions" }, el("a", { class: "wb-btn sm", href: link, text: "Open trajectory" }),
-      el("a", { class: "wb-btn sm", href: `/?again=${encodeURIComponent(run.id)}` }, icon("again", true), "Run again"));
+    const actions = el(
+      "div",
+      { class: "lv-actions" },
+      el("a", { class: "wb-btn sm", href: link, text: "Open trajectory" }),
+      el("a", { class: "wb-btn sm", href: `/?again=${encodeURIComponent(run.id)}` }, icon("again", true), "Run again"),
+    );
     this.timeline.updateAll();
-    byId("timeline").append(endCard(run, statusChip(run.stop ?? "fault", run.stop === "cancelled" ? "cancelled" : undefined), actions));
-    byId("spoken").textContent = run.stop === "answered" ? `Answer: ${plain(run.answer).slice(0, 300)}` : `The run ended: ${run.stop}`;
+    byId("timeline").append(
+      endCard(run, statusChip(run.stop ?? "fault", run.stop === "cancelled" ? "cancelled" : undefined), actions),
+    );
+    byId("spoken").textContent =
+      run.stop === "answered" ? `Answer: ${plain(run.answer).slice(0, 300)}` : `The run ended: ${run.stop}`;
     this.changed();
-    if (this.sticks) this.toEnd();
+    this.tail.changed();
     this.poll();
   }
 
@@ -224,8 +292,18 @@ class Live {
     const { run } = this;
     const limit = run.setting.limits.cost_usd;
     const sum = run.bill.cost_usd === null ? unknown(run.bill.why) : usd(run.bill.cost_usd);
-    put(byId("strip"), el("div", {}, el("b", { class: "lv-sum" }, sum), limit === null ? null : el("span", { class: "wb-note", text: ` of ${usd(limit)}` })),
-      meter(run.bill.known_usd, run.held.usd, limit), el("span", { class: "wb-note", "data-clock": true, text: run.now.toFixed(1) }), run.finished ? statusChip(run.stop ?? "fault") : null);
+    put(
+      byId("strip"),
+      el(
+        "div",
+        {},
+        el("b", { class: "lv-sum" }, sum),
+        limit === null ? null : el("span", { class: "wb-note", text: ` of ${usd(limit)}` }),
+      ),
+      meter(run.bill.known_usd, run.held.usd, limit),
+      el("span", { class: "wb-note", "data-clock": true, text: run.now.toFixed(1) }),
+      run.finished ? statusChip(run.stop ?? "fault") : null,
+    );
   }
 
   drawScore() {
@@ -236,67 +314,9 @@ class Live {
     if (!this.going || document.hidden) return;
     this.drawScore();
     for (const node of document.querySelectorAll("[data-clock]")) node.textContent = this.run.now.toFixed(1);
-    for (const node of document.querySelectorAll("[data-since]")) node.textContent = seconds(Math.max(0, this.run.now - Number(node.dataset.since)));
+    for (const node of document.querySelectorAll("[data-since]"))
+      node.textContent = seconds(Math.max(0, this.run.now - Number(node.dataset.since)));
   }
-
-  // ---- the end of the timeline
-  get scroller() {
-    return innerWidth <= 760 ? document : byId("scroll");
-  }
-
-  get box() {
-    return innerWidth <= 760 ? document.scrollingElement : byId("scroll");
-  }
-
-  atEnd() {
-    const { box } = this;
-    return box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX;
-  }
-
-  /** A finished run no longer grows by itself: what grows then, the reader has opened. */
-  readsAbove() {
-    return this.run.finished && document.activeElement?.closest("#timeline") !== null;
-  }
-
-  toEnd() {
-    this.sticks = true;
-    this.box.scrollTop = this.box.scrollHeight;
-    this.unseen = 0;
-    this.drawNewer();
-  }
-
-  seen() {
-    this.sticks = this.atEnd();
-    if (!this.sticks) return;
-    this.unseen = 0;
-    this.drawNewer();
-  }
-
-  drawNewer() {
-    const node = byId("newer");
-    node.hidden = this.unseen === 0;
-    if (this.unseen) put(node, icon("down", true), `${this.unseen} new ${this.unseen === 1 ? "turn" : "turns"}`);
-  }
-}
-
-/** Move the focus among the cards; the first press takes the last card. */
-export function moveCard(step) {
-  const cards = [...document.querySelectorAll(".wb-call")];
-  if (cards.length === 0) return false;
-  const at = cards.findIndex((card) => card.contains(document.activeElement));
-  const next = cards[at < 0 ? (step > 0 ? 0 : cards.length - 1) : Math.min(cards.length - 1, Math.max(0, at + step))];
-  next.focus();
-  next.scrollIntoView({ block: "nearest" });
-  return true;
-}
-
-/** Open or close the observation of the focused card. */
-export function openObservation() {
-  const card = document.activeElement;
-  if (!card?.classList.contains("wb-call")) return false;
-  const button = card.querySelector("[data-observation]");
-  button?.click();
-  return button !== null;
 }
 
 export async function start() {
@@ -304,14 +324,27 @@ export async function start() {
   const onSlider = (event) => event.target.matches?.("input[type=range]");
   keys.start({
     "Ctrl+Enter": { shown: "Ctrl+↵", words: "run the task", inFields: true, run: () => live.composer.run() },
-    Escape: { shown: "Esc", words: "stop the run, close what is open", inFields: true, run: () => { if (byId("wishes").classList.contains("open")) live.composer.sheet(false); else live.stop(); } },
+    Escape: {
+      shown: "Esc",
+      words: "stop the run, close what is open",
+      inFields: true,
+      run: () => {
+        if (byId("wishes").classList.contains("open")) live.composer.sheet(false);
+        else live.stop();
+      },
+    },
     ArrowDown: { shown: "↓", words: "next turn", run: (event) => !onSlider(event) && moveCard(1) },
     ArrowUp: { shown: "↑", words: "turn before", run: (event) => !onSlider(event) && moveCard(-1) },
     Enter: { words: "open the observation of the turn", run: openObservation },
-    p: { words: "preferences", run: () => { live.composer.sheet(true); byId("goals").querySelector("input")?.focus(); } },
+    p: {
+      words: "preferences",
+      run: () => {
+        live.composer.sheet(true);
+        byId("goals").querySelector("input")?.focus();
+      },
+    },
     "/": { words: "write a task", run: () => byId("task").focus() },
   });
   await live.poll();
   live.open();
 }
-

@@ -7,7 +7,8 @@ import * as theme from "./theme.js";
 theme.start();
 const root = await ready("wb");
 document.getElementById("theme").replaceChildren(icon("half"));
-for (const node of root.querySelectorAll("[data-icon]")) node.replaceChildren(icon(node.dataset.icon, "small" in node.dataset));
+for (const node of root.querySelectorAll("[data-icon]"))
+  node.replaceChildren(icon(node.dataset.icon, "small" in node.dataset));
 const page = await import(`./${root.dataset.page}.js`);
 await page.start();
 root.dataset.ready = "";

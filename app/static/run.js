@@ -65,8 +65,14 @@ const TAKE = {
   },
   turn_started(run, event) {
     const turn = {
-      index: event.turn, started: event.t_s, generated: null, finished: null, generation: null, spent: null,
-      text: { reasoning: "", content: "" }, calls: [],
+      index: event.turn,
+      started: event.t_s,
+      generated: null,
+      finished: null,
+      generation: null,
+      spent: null,
+      text: { reasoning: "", content: "" },
+      calls: [],
     };
     run.turns.push(turn);
     return turn;
@@ -82,7 +88,13 @@ const TAKE = {
     turn.spent = event.derived;
     turn.text = { reasoning: event.generation.reasoning, content: event.generation.content };
     turn.calls = event.generation.calls.map((call) => ({
-      ...call, state: "waiting", started: null, held: null, observation: null, derived: null, fault: null,
+      ...call,
+      state: "waiting",
+      started: null,
+      held: null,
+      observation: null,
+      derived: null,
+      fault: null,
     }));
     return turn;
   },

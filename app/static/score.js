@@ -19,7 +19,11 @@ function spansOf(run) {
       if (call.started === null) continue;
       const spec = run.tool(call.tool);
       calls.push({
-        kind: spec.kind, title: spec.title, turn: turn.index, start: call.started, state: call.state,
+        kind: spec.kind,
+        title: spec.title,
+        turn: turn.index,
+        start: call.started,
+        state: call.state,
         end: call.observation?.finished_s ?? run.now,
       });
     }
@@ -41,10 +45,17 @@ export function drawScore(host, run) {
   const x = (t) => left + (t / span) * (width - left - right);
   const middle = (kind) => lanes.indexOf(kind) * row + row / 2 + 2;
   const drawing = svg("svg", {
-    class: "wb-score", viewBox: `0 0 ${width} ${bottom + 18}`, height: bottom + 18, role: "img",
+    class: "wb-score",
+    viewBox: `0 0 ${width} ${bottom + 18}`,
+    height: bottom + 18,
+    role: "img",
     "aria-label": sentence(run, calls),
   });
-  drawing.append(hatches(), ...grid(span, x, bottom), ...lanes.flatMap((kind) => lane(kind, middle(kind), left, width - 8, narrow)));
+  drawing.append(
+    hatches(),
+    ...grid(span, x, bottom),
+    ...lanes.flatMap((kind) => lane(kind, middle(kind), left, width - 8, narrow)),
+  );
   for (const bar of thinking) drawing.append(thought(bar, x, middle("orch")));
   const labelled = new Map();
   for (const bar of calls) drawing.append(...callBar(bar, x, middle(bar.kind), row - 6, labelled));
@@ -58,9 +69,17 @@ function sentence(run, calls) {
 }
 
 function hatches() {
-  return svg("defs", {}, LANES.map((kind) =>
-    svg("pattern", { id: `wb-hatch-${kind}`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      svg("rect", { width: 3, height: 6, class: `wb-f-${kind}`, opacity: 0.55 }))));
+  return svg(
+    "defs",
+    {},
+    LANES.map((kind) =>
+      svg(
+        "pattern",
+        { id: `wb-hatch-${kind}`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        svg("rect", { width: 3, height: 6, class: `wb-f-${kind}`, opacity: 0.55 }),
+      ),
+    ),
+  );
 }
 
 function grid(span, x, bottom) {
@@ -76,16 +95,30 @@ function grid(span, x, bottom) {
 }
 
 function lane(kind, y, left, right, narrow) {
-  const sign = svg("g", { class: `wb-strokes wb-s-${kind}`, transform: `translate(0,${y - 7}) scale(.82)` }, strokes(kindIcon(kind)));
+  const sign = svg(
+    "g",
+    { class: `wb-strokes wb-s-${kind}`, transform: `translate(0,${y - 7}) scale(.82)` },
+    strokes(kindIcon(kind)),
+  );
   const name = kind === "orch" ? "orchestrator" : kind;
   const word = narrow ? null : svg("text", { class: "ink", x: 18, y: y + 4, text: name });
   return [svg("line", { class: "g", x1: left, x2: right, y1: y, y2: y }), sign, word].filter(Boolean);
 }
 
 function thought(bar, x, y) {
-  const props = { x: x(bar.start), y: y - 4, width: Math.max(2, x(bar.end) - x(bar.start) - 1), height: 8, rx: 2, class: "wb-f-orch" };
-  return svg("rect", { ...props, opacity: bar.live ? 0.4 : 0.75 },
-    svg("title", { text: `turn ${bar.turn}, orchestrator, ${seconds(bar.end - bar.start)}` }));
+  const props = {
+    x: x(bar.start),
+    y: y - 4,
+    width: Math.max(2, x(bar.end) - x(bar.start) - 1),
+    height: 8,
+    rx: 2,
+    class: "wb-f-orch",
+  };
+  return svg(
+    "rect",
+    { ...props, opacity: bar.live ? 0.4 : 0.75 },
+    svg("title", { text: `turn ${bar.turn}, orchestrator, ${seconds(bar.end - bar.start)}` }),
+  );
 }
 
 function callBar(bar, x, y, height, labelled) {
@@ -95,8 +128,20 @@ function callBar(bar, x, y, height, labelled) {
   const look = failed ? "wb-bar-failed" : bar.state === "running" ? `wb-bar-live wb-s-${bar.kind}` : `wb-f-${bar.kind}`;
   const fill = bar.state === "running" ? { fill: `url(#wb-hatch-${bar.kind})` } : {};
   const parts = [
-    svg("rect", { x: start, y: y - height / 2, width, height, rx: 2, class: look, opacity: bar.state === "cancelled" ? 0.6 : null, ...fill },
-      svg("title", { text: `turn ${bar.turn}, ${plain(bar.title)}, ${bar.state}, ${seconds(bar.end - bar.start)}` })),
+    svg(
+      "rect",
+      {
+        x: start,
+        y: y - height / 2,
+        width,
+        height,
+        rx: 2,
+        class: look,
+        opacity: bar.state === "cancelled" ? 0.6 : null,
+        ...fill,
+      },
+      svg("title", { text: `turn ${bar.turn}, ${plain(bar.title)}, ${bar.state}, ${seconds(bar.end - bar.start)}` }),
+    ),
   ];
   if (failed && width > 12) {
     const middle = start + width / 2;
@@ -116,7 +161,13 @@ function number(bar, start, width, y, failed, labelled) {
 function nowLine(run, x, bottom, width) {
   const word = !run.finished ? "now" : run.stop === "cancelled" ? "stopped" : "ended";
   const left = x > width - 60;
-  const text = svg("text", { class: "wb-now-word", x: left ? x - 4 : x + 4, y: 10, "text-anchor": left ? "end" : "start", text: word });
+  const text = svg("text", {
+    class: "wb-now-word",
+    x: left ? x - 4 : x + 4,
+    y: 10,
+    "text-anchor": left ? "end" : "start",
+    text: word,
+  });
   return [svg("line", { class: "wb-now", x1: x, x2: x, y1: 0, y2: bottom }), text];
 }
 
@@ -124,8 +175,17 @@ function nowLine(run, x, bottom, width) {
 export function glyph({ spans, end }) {
   const scale = 90 / Math.max(end, 0.001);
   const words = spans.length ? spans.map((span) => span.kind).join(", ") : "none";
-  const drawing = svg("svg", { class: "wb-glyph", width: 92, height: 20, viewBox: "0 0 92 20", role: "img", "aria-label": `${spans.length} calls: ${words}` });
-  LANES.forEach((_, row) => drawing.append(svg("line", { class: "g", x1: 0, x2: 92, y1: row * 5 + 2.5, y2: row * 5 + 2.5 })));
+  const drawing = svg("svg", {
+    class: "wb-glyph",
+    width: 92,
+    height: 20,
+    viewBox: "0 0 92 20",
+    role: "img",
+    "aria-label": `${spans.length} calls: ${words}`,
+  });
+  LANES.forEach((_, row) =>
+    drawing.append(svg("line", { class: "g", x1: 0, x2: 92, y1: row * 5 + 2.5, y2: row * 5 + 2.5 })),
+  );
   for (const span of spans) {
     const width = Math.max(3, (span.end - span.start) * scale);
     const x = Math.min(1 + span.start * scale, 91 - width);

@@ -1,0 +1,21 @@
+// The cards of a timeline by keyboard.
+
+/** Move the focus among the cards; the first press takes the last card. */
+export function moveCard(step) {
+  const cards = [...document.querySelectorAll(".wb-call")];
+  if (cards.length === 0) return false;
+  const at = cards.findIndex((card) => card.contains(document.activeElement));
+  const next = cards[at < 0 ? (step > 0 ? 0 : cards.length - 1) : Math.min(cards.length - 1, Math.max(0, at + step))];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+  return true;
+}
+
+/** Open or close the observation of the focused card. */
+export function openObservation() {
+  const card = document.activeElement;
+  if (!card?.classList.contains("wb-call")) return false;
+  const button = card.querySelector("[data-observation]");
+  button?.click();
+  return button !== null;
+}

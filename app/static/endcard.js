@@ -1,0 +1,41 @@
+// The card that closes a run.
+
+import { el } from "./dom.js";
+import { plain, plural } from "./format.js";
+
+const ENDS = {
+  cancelled: ["Stopped by you", "The run was stopped; calls that ran were closed."],
+  max_turns: ["Turn limit", "The run used all its turns without an answer."],
+  cost_limit: ["Cost limit", "The next step could have cost more than the limit allows."],
+  time_limit: ["Time limit", "The run's seconds are used up; calls that ran were closed."],
+  token_limit: ["Token limit", "The run's tokens are used up."],
+  loop: ["Loop", "The orchestrator kept repeating a call that had been refused as a repeat."],
+  fault: ["Fault", "Something outside the episode failed, so it ended here."],
+};
+
+/** The card that closes a run: the answer, or why there is none and what is kept. */
+export function endCard(run, chip, actions) {
+  if (run.stop === "answered") {
+    return el(
+      "li",
+      { class: "lv-end" },
+      el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: "Answer" }), chip),
+      el("p", { class: "lv-answer", id: "answer", text: plain(run.answer) }),
+      actions,
+    );
+  }
+  const [title, words] = ENDS[run.stop] ?? ["Ended", ""];
+  const message = run.broken ?? run.fault?.message;
+  const kept = run.turns.filter((turn) => turn.finished !== null && turn.generation !== null).length;
+  const keptWords = kept ? `${plural(kept, "turn")} and the bill are kept.` : "What was spent so far is on the bill.";
+  return el(
+    "li",
+    { class: `lv-end ${run.stop === "fault" || run.broken ? "bad" : ""}` },
+    el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: title }), chip),
+    message
+      ? el("p", { class: "lv-fault" }, el("b", { text: `${plain(run.fault?.where ?? "run")}: ` }), plain(message))
+      : null,
+    el("p", {}, run.broken ? `The record may be incomplete. ${keptWords}` : `${words} ${keptWords}`),
+    actions,
+  );
+}

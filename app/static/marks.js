@@ -1,0 +1,41 @@
+// Small marks that every page shares: the chip of a status, the box of a kind, the badges of provenance.
+
+import { el } from "./dom.js";
+import { icon, toolIcon } from "./icons.js";
+
+const STATUS = {
+  running: ["run", null, "running"],
+  answered: ["ok", "check", "answered"],
+  cancelled: ["warn", "warn", "stopped"],
+  max_turns: ["warn", "warn", "turn limit"],
+  cost_limit: ["warn", "warn", "cost limit"],
+  time_limit: ["warn", "warn", "time limit"],
+  token_limit: ["warn", "warn", "token limit"],
+  loop: ["warn", "warn", "loop"],
+  fault: ["bad", "cross", "fault"],
+  interrupted: ["warn", "warn", "interrupted"],
+};
+
+/** The chip of a run's status: icon and word. */
+export function statusChip(status, word) {
+  const [look, sign, usual] = STATUS[status] ?? ["", "minus", status];
+  const mark = status === "running" ? el("i", { class: "dot" }) : icon(sign, true);
+  return el("span", { class: `wb-chip ${look}` }, mark, word ?? usual);
+}
+
+export const kindBox = (kind, name = "") =>
+  el("span", { class: `wb-kind k-${kind}`, "aria-hidden": "true" }, icon(toolIcon(kind, name)));
+
+export function nominalBadge(short = false) {
+  const title = "Nominal prices: what hosted equivalents of these models would cost. Nobody is billed.";
+  return el("span", { class: "wb-badge", tabindex: "0", title, text: short ? "nom" : "nominal" });
+}
+
+export function simulatedBadge(short = false) {
+  return el("span", {
+    class: "wb-badge",
+    tabindex: "0",
+    title: "Simulated: a stated profile answers, not the thing it names.",
+    text: short ? "sim" : "simulated",
+  });
+}

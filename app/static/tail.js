@@ -1,0 +1,70 @@
+// The end of the timeline: followed while the reader is there, else a button counts what is new.
+
+import { byId, put } from "./dom.js";
+import { icon } from "./icons.js";
+import { plural } from "./format.js";
+
+const NEAR_END_PX = 90;
+const NARROW_PX = 760;
+
+export class Tail {
+  /** `isDone` says whether the run has ended. */
+  constructor(isDone) {
+    this.isDone = isDone;
+    this.reset();
+    byId("newer").addEventListener("click", () => this.toEnd());
+    this.listen(byId("scroll"));
+    this.listen(document);
+    new ResizeObserver(() => this.grown()).observe(byId("timeline"));
+  }
+
+  reset() {
+    this.unseen = 0;
+    this.sticks = true; // until the reader scrolls away
+    this.draw();
+  }
+
+  /** Another turn stands at the end. */
+  turn() {
+    if (!this.sticks) this.unseen += 1;
+  }
+
+  /** The timeline has changed. */
+  changed() {
+    if (this.sticks) this.toEnd();
+    else this.draw();
+  }
+
+  /** A figure has loaded, or the reader has opened something in a run that has ended: that stays where it is. */
+  grown() {
+    const reading = this.isDone() && document.activeElement?.closest("#timeline") !== null;
+    if (this.sticks && !reading) this.toEnd();
+  }
+
+  get box() {
+    return innerWidth <= NARROW_PX ? document.scrollingElement : byId("scroll");
+  }
+
+  listen(scroller) {
+    scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
+  }
+
+  scrolled() {
+    const { box } = this;
+    this.sticks = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX;
+    if (this.sticks) this.unseen = 0;
+    this.draw();
+  }
+
+  toEnd() {
+    this.sticks = true;
+    this.unseen = 0;
+    if (this.isDone() !== null) this.box.scrollTop = this.box.scrollHeight;
+    this.draw();
+  }
+
+  draw() {
+    byId("newer").hidden = this.unseen === 0;
+    if (this.unseen) put(byId("newer"), icon("down", true), `${plural(this.unseen, "new turn")}`);
+  }
+}
