@@ -1,4 +1,5 @@
 import asyncio
+import time
 from dataclasses import replace
 
 import pytest
@@ -203,3 +204,19 @@ def test_hostile_text_in_a_task_never_becomes_part_of_a_translated_program():
     )
     generation = asyncio.run(last(Conductor(Estimator(EXAMPLES, Axes())), situation))
     assert all("import" not in str(call.arguments.get("code", "")) for call in generation.calls)
+
+
+def test_a_very_long_task_is_handed_on_within_a_second():
+    text = "The country whose capital is Rome and Peru, 12 times 7, how many of Chile. " * 2500
+    started = time.monotonic()
+    trajectory = conduct(f"Write a summary: {text}", orchestra(coder="A summary."))
+    assert len(trajectory.calls) <= 8
+    assert time.monotonic() - started < 5
+
+
+def test_a_search_that_takes_no_count_gets_none():
+    bare = Part("web_search", "query", "[1] Peru (web)\nCapital: Lima")
+    del bare.spec.parameters["properties"]["k"]
+    trajectory = conduct("What is the capital of Peru?", [bare])
+    assert trajectory.calls[0].call.arguments == {"query": "What is the capital of Peru?"}
+    assert trajectory.answer.startswith("Lima")

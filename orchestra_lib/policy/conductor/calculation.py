@@ -9,6 +9,8 @@ import re
 from orchestra_lib.policy.conductor import calendar_words
 
 NUMBER = r"(-?\d+(?:\.\d+)?)"
+MAX_CHARS = 600
+"""A longer text is no mere calculation."""
 MAX_EXPONENT = 20_000
 MAX_FACTORIAL = 5_000
 
@@ -102,6 +104,8 @@ _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), template) for pattern, te
 
 def program_for(question: str) -> str | None:
     """A program that prints the answer when the whole question reads as a calculation or a date, else None."""
+    if len(question) > MAX_CHARS:
+        return None
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", " ".join(question.split()))
     if (dated := calendar_words.program_for(text)) is not None:
         return dated

@@ -12,6 +12,7 @@ from orchestra_lib.policy.conductor.passages import best_sentence, relevant
 from orchestra_lib.policy.conductor.progress import argument_of, code_of, is_test, succeeded, text_of
 from orchestra_lib.policy.conductor.selection import search
 from orchestra_lib.policy.conductor.turn import CODE, COMPUTED, TEXT, Turn
+from orchestra_lib.tool import ToolSpec
 from orchestra_lib.trajectory import Call
 
 SEARCH_ROUNDS = 4
@@ -29,11 +30,13 @@ async def follow(turn: Turn) -> Move | None:
     if is_test(last[0]):
         return _after_test(turn, last[0])
     spec = turn.progress.spec(last[0].call.tool)
-    match argument_of(spec) if spec else None:
+    if spec is None:
+        return None
+    match argument_of(spec):
         case "code":
             return await _after_program(turn, last)
         case "query":
-            return await _after_search(turn, last)
+            return await _after_search(turn, spec)
     return _after_reply(turn, last[0])
 
 
@@ -77,15 +80,15 @@ def _with_source(answer: str, source: str) -> str:
     return f"{answer}\nFrom the local library: {source}."
 
 
-async def _after_search(turn: Turn, last: Sequence[Call]) -> Move | None:
+async def _after_search(turn: Turn, spec: ToolSpec) -> Move | None:
     match turn.finding():
         case Answer(text=text, source=source):
             return Move(why=f"The library says it: {source}.", answer=_with_source(text, source))
         case Calculation(code=code, source=source):
             return _compute(turn, code, source)
         case Queries(texts=texts, why=why) if len(turn.progress.rounds) < SEARCH_ROUNDS:
-            queries = tuple(search(query, 2) for query in texts)
-            return Move(why=f"Search on: {why}.", tool=last[0].call.tool, arguments=queries)
+            queries = tuple(search(spec, query, 2) for query in texts)
+            return Move(why=f"Search on: {why}.", tool=spec.name, arguments=queries)
     return await _read(turn)
 
 

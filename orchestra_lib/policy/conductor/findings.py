@@ -48,6 +48,9 @@ class Search:
     documents: tuple[Document, ...]
 
 
+MAX_CHARS, MAX_SUBJECTS = 600, 8
+"""A question beyond these is a text about many things, and not asked about one fact of each."""
+
 Finding = Answer | Calculation | Queries | None
 Subjects = Mapping[str, Document | None]
 
@@ -59,11 +62,13 @@ def resolve(question: str, searches: Sequence[Search]) -> Finding:
     question, unknown = _without_clauses(" ".join(question.split()), documents)
     if unknown is not None:
         return _next_queries([unknown], asked, f"which one is “{unknown}”?")
-    if wording.PART_OF_WHOLE.search(question):
+    if wording.PART_OF_WHOLE.search(question) or len(question) > MAX_CHARS:
         return None
     operation = wording.operation(question)
     field = asked_field(question, documents)
     subjects = _subjects(question, documents, searches)
+    if len(subjects) > MAX_SUBJECTS:
+        return None
     if operation and (len(subjects) > 1 or (operation == "density" and subjects)):
         return _combine(question, operation, field, subjects, asked)
     if operation in wording.COMPARING:

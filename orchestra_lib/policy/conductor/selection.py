@@ -39,9 +39,9 @@ async def select(turn: Turn) -> Move:
     return _give_up(turn, choice)
 
 
-def search(query: str, k: int) -> dict[str, Any]:
-    """Arguments of one search."""
-    return {"query": query[:QUERY_CHARS], "k": k}
+def search(spec: ToolSpec, query: str, k: int) -> dict[str, Any]:
+    """Arguments of one search; how many results only where the tool asks for it."""
+    return {"query": query[:QUERY_CHARS], **({"k": k} if "k" in spec.parameters["properties"] else {})}
 
 
 async def _arguments(turn: Turn, spec: ToolSpec) -> tuple[Arguments, str]:
@@ -50,7 +50,7 @@ async def _arguments(turn: Turn, spec: ToolSpec) -> tuple[Arguments, str]:
         case "code":
             return await _programs(turn)
         case "query":
-            return (search(turn.task, 3),), "The question itself is the first query."
+            return (search(spec, turn.task, 3),), "The question itself is the first query."
         case "question":
             return ({"question": turn.task},), "It gets the question as it stands."
     if turn.writer is None:
