@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
-VERBS = ("ensemble", "play", "pricelist", "roster", "workbench", "configuration", "export")  # floor 2
+VERBS = ("calling", "configuration", "ensemble", "export", "play", "pricelist", "roster", "workbench")  # floor 2
 FACES = ("cli", "__main__")  # floor 4, with app/
 HEAVY = {
     "torch": "training",

@@ -181,6 +181,18 @@ def test_a_tool_that_ignores_its_cancel_is_left_behind_and_answered_once():
     assert sum(event.kind == "call_finished" for event in events) == 1
 
 
+def test_a_tool_that_ignores_its_own_timeout_does_not_hold_up_the_run():
+    async def deaf(word):
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(3)
+                return word
+
+    trajectory = run(Scripted([HI, "on"]), [Echo(work=deaf, timeout_s=0.1)])
+    assert (statuses(trajectory), trajectory.answer) == (["timeout"], "on")
+    assert trajectory.finished_s < 2
+
+
 def test_the_turn_limit_counts_turns():
     trajectory = run(
         Scripted([[("echo", {"word": str(turn)})] for turn in range(9)]), [Echo()], limits=Limits(max_turns=3)

@@ -1,0 +1,37 @@
+"""The log of an episode under way: numbers events, folds them, and hands them on as they happen."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+from orchestra_lib.event import Event, apply
+from orchestra_lib.trajectory import Setting, Trajectory
+
+
+class EpisodeLog:
+    """Events with sequence numbers and seconds since the start by `clock`; `trajectory` is their fold so far."""
+
+    def __init__(self, setting: Setting, clock: Callable[[], float]) -> None:
+        self.trajectory = Trajectory(setting=setting)
+        self._clock, self._start, self._seq = clock, clock(), 0
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    def now(self) -> float:
+        """Seconds since the start."""
+        return round(self._clock() - self._start, 6)
+
+    def emit(self, kind: type[Any], **fields: Any) -> None:
+        """Add an event of this kind."""
+        self._seq += 1
+        happened = kind(seq=self._seq, t_s=self.now(), **fields)
+        self.trajectory = apply(self.trajectory, happened)
+        self._events.put_nowait(happened)
+
+    def close(self) -> None:
+        """No event follows."""
+        self._events.put_nowait(None)
+
+    async def follow(self) -> AsyncGenerator[Event, None]:
+        """Events as they come, until the log is closed; for one reader."""
+        while (happened := await self._events.get()) is not None:
+            yield happened
