@@ -197,7 +197,9 @@ def test_release_ends_the_guest_also_in_the_middle_of_a_cell(interpreter: CodeIn
     async def run() -> ToolResult:
         running = asyncio.ensure_future(interpreter.call({"code": "while True: pass"}, run_id="r"))
         waiting = asyncio.ensure_future(interpreter.call({"code": "1"}, run_id="r"))
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0)
+        while interpreter._sessions["r"].guest is None:
+            await asyncio.sleep(0.01)
         await interpreter.release("r")
         with pytest.raises(SandboxFault, match="the run has ended"):
             await waiting

@@ -156,7 +156,7 @@ FATAL = {
 @pytest.mark.parametrize("code, says", FATAL.values(), ids=FATAL.keys())
 def test_ends_the_guest_and_says_that_its_state_is_lost(code: str, says: str) -> None:
     guest = started(SandboxLimits(wall_s=1.0))
-    started_s, family = time.monotonic(), descendants(guest._process.pid)
+    started_s, family = time.monotonic(), descendants(guest._guest.process.pid)
     cell = guest.run(code)
     assert cell.lost
     assert says in cell.error
@@ -328,6 +328,14 @@ def test_a_good_cell_is_untouched_by_its_neighbours_bombs() -> None:
         thread.join()
     for guest in [*bad, good]:
         guest.close()
+
+
+def test_a_guest_killed_while_it_starts_leaves_nothing() -> None:
+    for _ in range(5):
+        guest = started(TIGHT)
+        family = descendants(guest._guest.process.pid)
+        guest.close()
+        assert_gone(family)
 
 
 def test_a_guest_without_isolation_fails_the_probe(tmp_path: Path) -> None:

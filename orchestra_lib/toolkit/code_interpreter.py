@@ -79,9 +79,9 @@ class CodeInterpreter:
 
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
         session = self._sessions.setdefault(run_id, _Session())
-        if reason := await asyncio.to_thread(self.availability):
-            raise SandboxFault(reason)
-        async with session.turn:
+        async with session.turn:  # first of all, so that cells run in the order of their calls
+            if reason := await asyncio.to_thread(self.availability):
+                raise SandboxFault(reason)
             if session.over:
                 raise SandboxFault("the run has ended, and its interpreter with it")
             started = time.monotonic()

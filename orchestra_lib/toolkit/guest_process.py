@@ -67,21 +67,22 @@ class GuestProcess:
 
     def __init__(self, launcher: sandbox.Launcher, limits: sandbox.SandboxLimits) -> None:
         self._limits = limits
-        self._process, self._pipes = sandbox.start(launcher, limits)
-        for fd in (self._pipes.command, self._pipes.reply, self._pipes.output):
+        self._guest = sandbox.start(launcher, limits)
+        pipes = self._guest.pipes
+        for fd in (pipes.command, pipes.reply, pipes.output):
             os.set_blocking(fd, False)
         self._cells = 0
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return self._guest.process.poll() is None
 
     def run(self, code: str) -> Cell:
         """Run one cell to its end or to its wall limit. After a `lost` cell the guest is dead."""
         self._cells += 1
         request = secrets.token_hex(16)
         command = json.dumps({"id": request, "cell": self._cells, "code": code}).encode()
-        exchange = Exchange(self._pipes, self._limits, struct.pack(">I", len(command)) + command)
+        exchange = Exchange(self._guest.pipes, self._limits, struct.pack(">I", len(command)) + command)
         if self._cells > 1:
             exchange.discard()
         ended = exchange.run()
@@ -93,18 +94,17 @@ class GuestProcess:
         return Cell(output=exchange.output.text(), error=f"{cause} {_LOST}", lost=True)
 
     def kill(self) -> None:
-        """End the guest: bubblewrap dies, and its process namespace with it."""
-        self._process.kill()
-        self._process.wait()
+        """End the guest and everything in it."""
+        self._guest.kill()
 
     def close(self) -> None:
         """Kill, and give the pipes back. Nothing may be running in this guest."""
-        self.kill()
-        self._pipes.close()
+        self._guest.kill()
+        self._guest.close()
 
     def _cause(self) -> str:
         try:
-            code = self._process.wait(_ENDING_S)
+            code = self._guest.process.wait(_ENDING_S)
         except subprocess.TimeoutExpired:
             return "The interpreter stopped answering."
         number = -code if code < 0 else code - 128

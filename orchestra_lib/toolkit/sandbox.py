@@ -10,6 +10,7 @@ and versions of the host's system libraries can be read. A cell can lie about it
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -22,6 +23,7 @@ from orchestra_lib.record import record
 from orchestra_lib.toolkit import guest_view, seccomp
 
 _MB = 1 << 20
+_PARTING_S = 0.5
 _NOBODY, GUEST_ID = 65_534, 1_000  # outside and inside the sandbox
 _NAMESPACES = (
     "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox",
@@ -87,6 +89,30 @@ class Pipes:
 
 
 @record
+class Guest:
+    """A sandbox that runs: bubblewrap, a pidfd of the first process inside it, and our ends of the pipes."""
+
+    process: "subprocess.Popen[bytes]"
+    first: int
+    pipes: Pipes
+
+    def kill(self) -> None:
+        """End everything inside; returns when the kernel has ended the last process."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.first, signal.SIGKILL)
+        try:
+            # Bubblewrap leaves when its child has; killed itself, it would leave a child that had not begun.
+            self.process.wait(_PARTING_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def close(self) -> None:
+        self.pipes.close()
+        os.close(self.first)
+
+
+@record
 class Launcher:
     """One way to start guests: a bubblewrap executable, and whether root leaves itself behind as nobody.
 
@@ -108,11 +134,8 @@ def launchers() -> Iterator[Launcher]:
             yield Launcher(program=program)
 
 
-def start(launcher: Launcher, limits: SandboxLimits) -> tuple["subprocess.Popen[bytes]", Pipes]:
-    """Start a guest. Returns its process and the host's ends of its pipes.
-
-    The process dies with the thread that called this. Raises `SandboxFault` when it cannot start.
-    """
+def start(launcher: Launcher, limits: SandboxLimits) -> Guest:
+    """Start a guest, which dies with the thread that called this. Raises `SandboxFault` when it cannot start."""
     options = [*_NAMESPACES, *guest_view.mounts(limits.disk_bytes)]
     call_filter = seccomp.program()
     with ExitStack() as ours:
@@ -123,14 +146,18 @@ def start(launcher: Launcher, limits: SandboxLimits) -> tuple["subprocess.Popen[
             info, info_end = _pipe(ours, theirs, guest_reads=False)
             _, block_end = _pipe(ours, theirs, guest_reads=True)
             filter_end = _holding(call_filter, theirs)
-            options += _as_nobody(info_end, block_end) if launcher.as_nobody else _AS_USER
+            options += ["--info-fd", str(info_end)]
+            options += _as_nobody(block_end) if launcher.as_nobody else _AS_USER
             guest = [*guest_view.COMMAND, str(command_end), str(reply_end), json.dumps(limits.for_guest())]
             command_line = [str(launcher.program), *options, "--seccomp", str(filter_end), "--", *guest]
             passed = [command_end, reply_end, info_end, block_end, filter_end]
             process = _spawn(command_line, output_end, passed)
+        first, first_fd = _first_process(process, info, output)
+        pipes = Pipes(command=os.dup(command), reply=os.dup(reply), output=os.dup(output))
+        started = Guest(process=process, first=first_fd, pipes=pipes)
         if launcher.as_nobody:
-            _map_nobody(process, info, output)
-        return process, Pipes(command=os.dup(command), reply=os.dup(reply), output=os.dup(output))
+            _map_nobody(started, first)
+        return started
 
 
 def _spawn(command_line: list[str], output: int, passed: list[int]) -> "subprocess.Popen[bytes]":
@@ -159,26 +186,38 @@ def _holding(data: bytes, theirs: ExitStack) -> int:
     return read
 
 
-def _as_nobody(info_end: int, block_end: int) -> list[str]:
+def _as_nobody(block_end: int) -> list[str]:
     """Bubblewrap waits until root has mapped nobody into the guest's user namespace.
 
     The guest's first act is to become it, which drops the capabilities that it needs for that.
     """
-    waiting = ["--info-fd", str(info_end), "--userns-block-fd", str(block_end)]
-    return [*waiting, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    return ["--userns-block-fd", str(block_end), "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
 
 
-def _map_nobody(process: "subprocess.Popen[bytes]", info: int, output: int) -> None:
-    """Map root and nobody; bubblewrap goes on when our end of its blocking pipe closes."""
+def _first_process(process: "subprocess.Popen[bytes]", info: int, output: int) -> tuple[int, int]:
+    """The first process inside, by its id on the host and a pidfd; bubblewrap tells it once the namespaces exist."""
+    with os.fdopen(info, "rb", closefd=False) as report:
+        told = report.read()
     try:
-        with os.fdopen(info, "rb", closefd=False) as report:
-            child = int(json.loads(report.read())["child-pid"])
-        for name in ("uid_map", "gid_map"):
-            Path(f"/proc/{child}/{name}").write_text(f"0 0 1\n{GUEST_ID} {_NOBODY} 1\n")
-    except (OSError, ValueError) as error:
+        first = int(json.loads(told)["child-pid"])
+        return first, os.pidfd_open(first)
+    except (ValueError, OSError):
         process.kill()
         process.wait()
         os.set_blocking(output, False)
+        said = ""
         with suppress(BlockingIOError):
-            error = OSError(os.read(output, 500).decode("utf-8", "replace").strip() or str(error))
-        raise SandboxFault(f"no user namespace for the sandbox: {error}") from None
+            said = os.read(output, 500).decode("utf-8", "replace").strip()
+        raise SandboxFault(said or "bubblewrap ended without a word") from None
+
+
+def _map_nobody(guest: Guest, first: int) -> None:
+    """Map root and nobody; bubblewrap goes on when our end of its blocking pipe closes."""
+    try:
+        for name in ("uid_map", "gid_map"):
+            Path(f"/proc/{first}/{name}").write_text(f"0 0 1\n{GUEST_ID} {_NOBODY} 1\n")
+    except OSError as error:
+        guest.process.kill()  # it waits for the map and would not leave by itself
+        guest.kill()
+        guest.close()
+        raise SandboxFault(f"root could not become nobody in the sandbox: {error}") from error
