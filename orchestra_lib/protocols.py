@@ -123,3 +123,14 @@ class ArtefactStore(Protocol):
 
     def put(self, file: File) -> ArtefactRef: ...
     def get(self, sha256: str) -> bytes: ...
+
+
+class Recordings(Protocol):
+    """Keeps answers under what was asked, both plain data. Raises `StoreFault`.
+
+    `find` gives the answers in the order in which they were given, none for what was never asked;
+    `keep` replaces them.
+    """
+
+    def find(self, asked: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]: ...
+    def keep(self, asked: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> None: ...

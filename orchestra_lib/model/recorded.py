@@ -1,0 +1,98 @@
+"""A chat model that is recorded, and its replay: exact, by the hash of the whole request, without a network."""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from orchestra_lib.codec import fingerprint, from_data, to_data
+from orchestra_lib.errors import BadInput, ProviderFault
+from orchestra_lib.generation import Channel, ChatRequest, Completion, Delta
+from orchestra_lib.protocols import ChatModel, Recordings
+
+RECORDED = "recorded:"
+"""Begins the price name of what a replay uses, so that no bill passes it off as newly paid for."""
+
+_SHOWN = 80
+
+
+class Recorder:
+    """A `ChatModel` that keeps every completion of another one; what fails is not kept.
+
+    What this object asks twice gets both answers, in order; answers of earlier recorders are replaced.
+    Raises what the model raises, and `StoreFault` when an answer cannot be kept.
+    """
+
+    def __init__(self, model: ChatModel, recordings: Recordings) -> None:
+        self._model, self._recordings = model, recordings
+        self._asked: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
+        """What the model says; the completion is on disk before it is handed on."""
+        async with aclosing(self._model.stream(request)) as parts:
+            async for part in parts:
+                if isinstance(part, Completion):
+                    self._keep(request, part)
+                yield part
+
+    def _keep(self, request: ChatRequest, completion: Completion) -> None:
+        asked = _asked(self._model.name, request)
+        key = fingerprint(asked)
+        before = self._recordings.find(asked) if key in self._asked else ()
+        self._recordings.keep(asked, [*before, to_data(completion)])
+        self._asked.add(key)
+
+
+class Recorded:
+    """A `ChatModel` that says what `model` said when it was recorded.
+
+    The n-th time it is asked the same it gives the n-th answer, and after the last the first again. Usage
+    and times are the recorded ones; `name` and the attempts are priced as `recorded:MODEL`, or as `priced_as`
+    says. `stream` raises `ProviderFault` for a request that was never recorded, and `StoreFault`.
+    """
+
+    def __init__(self, model: str, recordings: Recordings, *, priced_as: str | None = None) -> None:
+        self.name = priced_as or RECORDED + model
+        self._model, self._recordings = model, recordings
+        self._given: Counter[str] = Counter()
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
+        """The recorded reply: its reasoning, its content, its completion."""
+        completion = self._find(request)
+        for channel, text in ((Channel.REASONING, completion.reasoning), (Channel.CONTENT, completion.content)):
+            if text:
+                yield Delta(channel=channel, text=text)
+        attempts = tuple(replace(attempt, priced_as=self.name) for attempt in completion.attempts)
+        yield replace(completion, attempts=attempts)
+
+    def _find(self, request: ChatRequest) -> Completion:
+        asked = _asked(self._model, request)
+        key = fingerprint(asked)
+        answers = self._recordings.find(asked)
+        if not answers:
+            raise ProviderFault(
+                f"nothing is recorded of {self._model} for request {key[:16]} ({_words(request)}); "
+                "record it with the model itself"
+            )
+        answer = answers[self._given[key] % len(answers)]
+        self._given[key] += 1
+        try:
+            return from_data(answer, Completion, where=f"recording {key[:16]} of {self._model}")
+        except BadInput as error:
+            raise ProviderFault(f"{error}; record it again") from None
+
+
+def _asked(model: str, request: ChatRequest) -> Mapping[str, Any]:
+    return {"model": model, "request": to_data(request)}
+
+
+def _words(request: ChatRequest) -> str:
+    """How the last message begins, to recognise a request by."""
+    last = str(request.messages[-1].get("content") or "") if request.messages else ""
+    words = " ".join(last.split())
+    return f"{len(request.messages)} messages, the last {words[:_SHOWN]!r}"
