@@ -174,6 +174,7 @@ class OpenAICompatible:
             cast_to=ChatCompletionChunk,
             body=self._body(request),
             stream=True,
+            options={"headers": wire.headers(self._base_url)},
             stream_cls=openai.AsyncStream[ChatCompletionChunk],
         )
 
@@ -196,7 +197,7 @@ class OpenAICompatible:
         if request.schema is not None:
             schema = {"name": "reply", "schema": dict(request.schema), "strict": dialect.strict_schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return body | dialect.extra_body
+        return {**body, **dialect.extra_body}
 
     def _attempt(self, started: float, **rest: Any) -> Attempt:
         return Attempt(priced_as=self._name, wall_s=time.monotonic() - started, **rest)

@@ -30,6 +30,14 @@ async def client(base_url: str) -> AsyncIterator[httpx2.AsyncClient]:
         yield kept.client
 
 
+def headers(base_url: str) -> dict[str, str]:
+    """What a request says about its connection: without TLS another one is cheap, so none is kept.
+
+    llama.cpp's server ends kept connections without a word, also with a request on the way.
+    """
+    return {} if urlsplit(base_url).scheme == "https" else {"connection": "close"}
+
+
 class _Kept:
     """A client that is closed once nobody has used it for a while, or when its event loop ends.
 

@@ -1,0 +1,329 @@
+"""Who runs in `engine.py`: the same rollouts by our engine, the bare client and the frameworks that are installed.
+
+A contestant runs alone in a fresh process and prints one JSON object: CPU and wall seconds of its rollouts after
+one to warm up, CPU seconds of its imports, resident memory. Imports stay inside the functions, so that any
+interpreter that has a framework can run it: `PYTHON -m benchmarks.contestants smolagents URL ...`.
+"""
+
+import argparse
+import asyncio
+import gc
+import importlib.metadata
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+QUESTION = "Say the words again, one after another, and then answer."
+ECHO = {
+    "type": "function",
+    "function": {
+        "name": "echo",
+        "description": "Says a word again.",
+        "parameters": {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]},
+    },
+}
+Batch = Callable[[int, int], None]
+"""Plays so many rollouts, so many at once."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A way to run rollouts; `package` is what must be installed for it, `url` and a folder are handed to it."""
+
+    package: str
+    begin: Callable[[str, Path], Batch]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run took. `grown_mb` is resident memory at the end over that before the rollouts, `peak_mb` the most."""
+
+    cpu_s: float
+    wall_s: float
+    import_cpu_s: float
+    grown_mb: float
+    peak_mb: float
+
+
+def installed(name: str) -> str | None:
+    """The version of a contestant's package in this interpreter; None when it is not here."""
+    try:
+        return importlib.metadata.version(CONTESTANTS[name].package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _at_once(roll: Callable[[int], Awaitable[object]]) -> Batch:
+    """A batch out of one async rollout; all batches share one event loop, as a program's do."""
+    runner = asyncio.Runner()
+    count = 0
+
+    async def all_of(rollouts: int, at_once: int) -> None:
+        nonlocal count
+        places = asyncio.Semaphore(at_once)
+
+        async def one(number: int) -> None:
+            async with places:
+                await roll(number)
+
+        first, count = count, count + rollouts
+        async with asyncio.TaskGroup() as group:
+            for number in range(first, first + rollouts):
+                group.create_task(one(number))
+
+    return lambda rollouts, at_once: runner.run(all_of(rollouts, at_once))
+
+
+def _bare(url: str, folder: Path) -> Batch:
+    """The loop that anyone writes first: one `openai` client, whole replies, nothing kept."""
+    from openai import AsyncOpenAI
+
+    client = AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
+
+    async def roll(number: int) -> None:
+        messages: list[Any] = [{"role": "user", "content": QUESTION}]
+        while True:
+            reply = await client.chat.completions.create(model="scripted", messages=messages, tools=[ECHO])
+            message = reply.choices[0].message
+            if not message.tool_calls:
+                return
+            messages.append(message.model_dump(exclude_none=True))
+            messages += (_echoed(call.id, call.function.arguments) for call in message.tool_calls)
+
+    return _at_once(roll)
+
+
+def _bare_streaming(url: str, folder: Path) -> Batch:
+    """The same loop with streamed replies, as ours has them."""
+    from openai import AsyncOpenAI
+
+    client = AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
+
+    async def roll(number: int) -> None:
+        messages: list[Any] = [{"role": "user", "content": QUESTION}]
+        while True:
+            stream = await client.chat.completions.create(
+                model="scripted",
+                messages=messages,
+                tools=[ECHO],
+                stream=True,
+                stream_options={"include_usage": True},
+            )
+            call_id = name = arguments = ""
+            async for chunk in stream:
+                for choice in chunk.choices:
+                    for call in choice.delta.tool_calls or ():
+                        call_id, name = call_id or call.id, name or call.function.name
+                        arguments += call.function.arguments
+            if not name:
+                return
+            call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+            messages += ({"role": "assistant", "tool_calls": [call]}, _echoed(call_id, arguments))
+
+    return _at_once(roll)
+
+
+def _echoed(call_id: str, arguments: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": json.loads(arguments)["x"]}
+
+
+def _ours(url: str, folder: Path) -> Batch:
+    """The whole engine: the loop, its limits and bill, streaming, every event in a durable journal."""
+    from orchestra_lib.chat import CallStyle
+    from orchestra_lib.limits import Limits
+    from orchestra_lib.model.openai_compatible import OpenAICompatible
+    from orchestra_lib.play import play
+    from orchestra_lib.policy.chat_model import ChatPolicy
+    from orchestra_lib.preference import Preference
+    from orchestra_lib.pricing import Price, PriceTable
+    from orchestra_lib.protocols import PolicySpec, ToolResult
+    from orchestra_lib.store.artefacts import Artefacts
+    from orchestra_lib.store.journal import Journal
+    from orchestra_lib.task import Task
+    from orchestra_lib.tool import ToolSpec
+    from orchestra_lib.trajectory import Setting
+
+    class Echo:
+        spec = ToolSpec(title="Echo", **ECHO["function"])  # type: ignore[arg-type]  # its keys are the spec's
+
+        async def call(self, arguments: Any, *, run_id: str) -> ToolResult:
+            return ToolResult(text=arguments["x"])
+
+        async def release(self, run_id: str) -> None:
+            pass
+
+    price = Price(input_usd_per_mtok=1.0, output_usd_per_mtok=2.0, source="made up")
+    prices = PriceTable(
+        name="made up",
+        dated=datetime(2026, 1, 1, tzinfo=UTC).date(),
+        source="made up",
+        prices={"scripted": price, "echo": Price(call_usd=0.001, source="made up")},
+    )
+    spec = PolicySpec(name="scripted", priced_as="scripted", max_input_tokens=4000, max_output_tokens=1000)
+    policy = ChatPolicy(spec, OpenAICompatible("scripted", url, "scripted", api_key="none"), style=CallStyle.NATIVE)
+    tool, journal, artefacts = Echo(), Journal(folder), Artefacts(folder)
+
+    async def roll(number: int) -> None:
+        setting = Setting(
+            run_id=f"run-{number}",
+            started_at=datetime.now(UTC),
+            task=Task(text=QUESTION),
+            orchestrator="scripted",
+            protocol="chat",
+            preference=Preference(),
+            sentence="",
+            tools=(tool.spec,),
+            prices=prices,
+            limits=Limits(cost_usd=100.0, max_turns=50),
+        )
+        with journal.open(setting.run_id) as writer:
+            async for event in play(setting, policy, (tool,), artefacts=artefacts):
+                writer.append(event)
+        assert event.kind == "run_finished" and event.answer == "42", event
+
+    return _at_once(roll)
+
+
+def _openai_agents(url: str, folder: Path) -> Batch:
+    from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
+    from openai import AsyncOpenAI
+
+    set_tracing_disabled(True)
+
+    @function_tool
+    def echo(x: str) -> str:
+        """Says a word again."""
+        return x
+
+    model = OpenAIChatCompletionsModel(model="scripted", openai_client=AsyncOpenAI(base_url=url, api_key="none"))
+    agent = Agent(name="a", instructions=QUESTION, tools=[echo], model=model)
+    return _at_once(lambda number: Runner.run(agent, QUESTION, max_turns=50))
+
+
+def _pydantic_ai(url: str, folder: Path) -> Batch:
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    agent = Agent(OpenAIChatModel("scripted", provider=OpenAIProvider(base_url=url, api_key="none")))
+
+    @agent.tool_plain
+    def echo(x: str) -> str:
+        """Says a word again."""
+        return x
+
+    return _at_once(lambda number: agent.run(QUESTION))
+
+
+def _inspect_ai(url: str, folder: Path) -> Batch:
+    """With its log, which is what it keeps."""
+    os.environ |= {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": url, "INSPECT_LOG_DIR": str(folder)}
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import Sample
+    from inspect_ai.scorer import includes
+    from inspect_ai.solver import generate, use_tools
+    from inspect_ai.tool import tool
+
+    @tool
+    def echo() -> Any:
+        async def execute(x: str) -> str:
+            """Says a word again.
+
+            Args:
+                x: the word
+            """
+            return x
+
+        return execute
+
+    def batch(rollouts: int, at_once: int) -> None:
+        samples = [Sample(input=QUESTION, target="42") for _ in range(rollouts)]
+        task = Task(dataset=samples, solver=[use_tools(echo()), generate()], scorer=includes())
+        (log,) = eval(
+            task,
+            model="openai/scripted",
+            display="none",
+            max_samples=at_once,
+            max_connections=at_once,
+            log_level="error",
+            model_args={"responses_api": False},
+        )
+        assert log.status == "success", log.error
+
+    return batch
+
+
+def _smolagents(url: str, folder: Path) -> Batch:
+    """In threads, since its agents are not async."""
+    from smolagents import OpenAIServerModel, ToolCallingAgent, tool
+
+    @tool
+    def echo(x: str) -> str:
+        """Says a word again.
+
+        Args:
+            x: the word
+        """
+        return x
+
+    def roll(number: int) -> None:
+        model = OpenAIServerModel(model_id="scripted", api_base=url, api_key="none")
+        ToolCallingAgent(tools=[echo], model=model, max_steps=30, verbosity_level=0).run(QUESTION)
+
+    def batch(rollouts: int, at_once: int) -> None:
+        with ThreadPoolExecutor(at_once) as threads:
+            list(threads.map(roll, range(rollouts)))
+
+    return batch
+
+
+CONTESTANTS = {
+    "bare": Contestant("openai", _bare),
+    "bare streaming": Contestant("openai", _bare_streaming),
+    "ours": Contestant("openai", _ours),
+    "openai-agents": Contestant("openai-agents", _openai_agents),
+    "pydantic-ai": Contestant("pydantic-ai-slim", _pydantic_ai),
+    "inspect_ai": Contestant("inspect-ai", _inspect_ai),
+    "smolagents": Contestant("smolagents", _smolagents),
+}
+
+
+def measure(begin: Callable[[str, Path], Batch], url: str, rollouts: int, at_once: int) -> Run:
+    """One run in this process."""
+    imported = time.process_time()
+    with tempfile.TemporaryDirectory(prefix="orchestra-bench-") as folder:
+        batch = begin(url, Path(folder))
+        imported = time.process_time() - imported
+        batch(1, 1)
+        gc.collect()
+        before, cpu, wall = _resident_mb(), time.process_time(), time.perf_counter()
+        batch(rollouts, at_once)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        gc.collect()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return Run(cpu_s=cpu, wall_s=wall, import_cpu_s=imported, grown_mb=_resident_mb() - before, peak_mb=peak)
+
+
+def _resident_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser()
+    options.add_argument("name", choices=CONTESTANTS)
+    options.add_argument("url")
+    options.add_argument("rollouts", type=int)
+    options.add_argument("at_once", type=int)
+    chosen = options.parse_args()
+    run = measure(CONTESTANTS[chosen.name].begin, chosen.url, chosen.rollouts, chosen.at_once)
+    sys.stdout.write(json.dumps(asdict(run)) + "\n")
