@@ -4,6 +4,7 @@ A table is one TOML file. Tables that were replaced stay under `old/`, so that a
 again with the figures of its day: `vendor@2026-11-03` names that table of that date.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator
 from datetime import date
@@ -80,9 +81,19 @@ def _problems(table: PriceTable) -> Iterator[str]:
             yield f"the alias {alias!r} leads to {row!r}, which is no row"
         if alias in table.prices:
             yield f"{alias!r} is a row and an alias; keep one"
-    yield from (
-        f"a rule leads to {rule.row!r}, which is no row" for rule in table.rules if rule.row not in table.prices
-    )
+    for rule in table.rules:
+        if rule.row not in table.prices:
+            yield f"a rule leads to {rule.row!r}, which is no row"
+        if not _is_pattern(rule.pattern):
+            yield f"the rule {rule.pattern!r} is no regular expression"
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
 
 
 def save_table(table: PriceTable, folder: Path) -> Path | None:

@@ -3,8 +3,9 @@
 from typing import Any
 
 from orchestra_lib.codec import to_data
-from orchestra_lib.pricing import PriceTable, cost_usd, total, total_tokens
-from orchestra_lib.trajectory import Call, Trajectory, Turn
+from orchestra_lib.ledger import LedgerRow, ledger
+from orchestra_lib.pricing import JUDGE, Bill, PriceTable, Usage, cost_usd, total, total_tokens
+from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
 
 
 def report(trajectory: Trajectory) -> dict[str, Any]:
@@ -36,9 +37,16 @@ def report(trajectory: Trajectory) -> dict[str, Any]:
         "calls": [_call(call, turn, setting.prices) for turn in trajectory.turns for call in turn.calls],
         "faults": [to_data(fault) for fault in trajectory.faults],
         "bill": [to_data(row) for row in bill.rows],
+        "ledger": [_ledger_row(row, setting.prices) for row in ledger(trajectory)],
+        "orchestrator_share": _share(bill.of(ORCHESTRATOR), bill),
+        "judge": _part(bill.of(JUDGE)) if bill.judge else None,
         "cost_usd": bill.cost_usd,
         "known_usd": bill.known_usd,
+        "estimated": bill.estimated,
         "latency_s": trajectory.finished_s,
+        "busy_s": bill.busy_s,
+        "queue_s": bill.queue_s,
+        "backoff_s": bill.backoff_s,
         "input_tokens": bill.input_tokens,
         "output_tokens": bill.output_tokens,
     }
@@ -47,6 +55,49 @@ def report(trajectory: Trajectory) -> dict[str, Any]:
 def call_cost_usd(call: Call, prices: PriceTable) -> float | None:
     """What one call cost; None when unknown, 0 when it was never run."""
     return total(cost_usd(attempt, prices.find(attempt.priced_as)) for attempt in call.attempts)
+
+
+def _ledger_row(row: LedgerRow, prices: PriceTable) -> dict[str, Any]:
+    attempt, usage, price = row.attempt, row.attempt.usage or Usage(), row.price
+    return {
+        "payee": row.payee,
+        "turn": row.turn,
+        "call": row.call_id,
+        "priced_as": attempt.priced_as,
+        "table": prices.name,
+        "dated": prices.dated.isoformat(),
+        "row": row.row,
+        "matched": str(row.matched),
+        "since": price.since.isoformat() if price and price.since else None,
+        "source": price.source if price else None,
+        "assumed": price.assumed if price else None,
+        **to_data(usage),
+        "cost_usd": row.cost_usd,
+        "reported_cost_usd": attempt.reported_cost_usd,
+        "billed": attempt.billed,
+        "wall_s": attempt.wall_s,
+        "queue_s": attempt.queue_s,
+        "backoff_s": attempt.backoff_s,
+        "error": attempt.error,
+        "flags": [str(flag) for flag in row.flags],
+    }
+
+
+def _part(part: Bill) -> dict[str, Any]:
+    """A part of a bill that stands for itself: USD, tokens and busy seconds."""
+    return {
+        "cost_usd": part.cost_usd,
+        "known_usd": part.known_usd,
+        "input_tokens": part.input_tokens,
+        "output_tokens": part.output_tokens,
+        "busy_s": part.busy_s,
+    }
+
+
+def _share(part: Bill, whole: Bill) -> dict[str, Any]:
+    """A part, and which fraction of the whole cost it is; None when either is unknown or nothing was spent."""
+    ours, all_of_it = part.cost_usd, whole.cost_usd
+    return {**_part(part), "fraction": ours / all_of_it if ours is not None and all_of_it else None}
 
 
 def _turn(turn: Turn, prices: PriceTable) -> dict[str, Any]:

@@ -1,37 +1,30 @@
 """Bills: exact sums, monotone in use, and what is unknown stays unknown."""
 
 import math
+from dataclasses import replace
 from datetime import date
 
 import pytest
+from amounts import attempts, ledgers, prices, seconds, tables, token_prices, tokens, usages
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from orchestra_lib.errors import BadInput
-from orchestra_lib.pricing import Attempt, Price, PriceTable, Usage, bill, cost_usd, total, total_tokens, worst_case_usd
-
-dollars = st.floats(0, 1000)
-seconds = st.floats(0, 1e6)
-tokens = st.integers(0, 10**9)
-usages = st.builds(Usage, input_tokens=tokens, output_tokens=tokens, cached_tokens=st.none() | tokens)
-token_prices = st.builds(
-    lambda rate, out, share: Price(
-        input_usd_per_mtok=rate, output_usd_per_mtok=out, cached_usd_per_mtok=rate * share, source="test"
-    ),
-    dollars,
-    dollars,
-    st.floats(0, 1),
-)
-other_prices = st.builds(Price, call_usd=st.none() | dollars, second_usd=st.none() | dollars, source=st.just("test"))
-prices = token_prices | other_prices
-NAMES = ("a", "b", "c")
-attempts = st.builds(
-    Attempt, priced_as=st.sampled_from(NAMES), usage=st.none() | usages, wall_s=seconds, billed=st.booleans()
-)
-ledgers = st.lists(st.tuples(st.sampled_from(("orchestrator", "x")), attempts), max_size=12)
-tables = st.builds(
-    lambda rows: PriceTable(name="t", dated=date(2026, 1, 1), source="test", prices=rows),
-    st.dictionaries(st.sampled_from(NAMES), prices),
+from orchestra_lib.pricing import (
+    JUDGE,
+    Attempt,
+    Match,
+    NameRule,
+    Price,
+    PriceTable,
+    Tier,
+    Usage,
+    bill,
+    cost_usd,
+    total,
+    total_tokens,
+    with_reasoning_inside,
+    worst_case_usd,
 )
 
 
@@ -65,15 +58,16 @@ def test_a_cost_is_unknown_or_a_finite_sum_of_dollars(attempt, price):
 @given(usage=usages, more=tokens, price=prices, wall_s=seconds)
 def test_using_more_never_costs_less(usage, more, price, wall_s):
     base = cost_usd(Attempt(priced_as="a", usage=usage, wall_s=wall_s), price)
-    longer = Usage(
-        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens + more, cached_tokens=usage.cached_tokens
-    )
-    assert cost_usd(Attempt(priced_as="a", usage=longer, wall_s=wall_s + more), price) >= base
+    for part in ("input_tokens", "output_tokens"):
+        longer = replace(usage, **{part: getattr(usage, part) + more})
+        dearer = cost_usd(Attempt(priced_as="a", usage=longer, wall_s=wall_s + more), price)
+        assert dearer * (1 + 1e-12) >= base
 
 
 @given(usage=usages, price=prices, wall_s=seconds)
 def test_cached_input_never_costs_more_than_fresh_input(usage, price, wall_s):
-    fresh = Usage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+    usage = replace(usage, cache_write_tokens=None)
+    fresh = replace(usage, cached_tokens=None)
     cached, full = (cost_usd(Attempt(priced_as="a", usage=seen, wall_s=wall_s), price) for seen in (usage, fresh))
     assert cached <= full * (1 + 1e-12)
 
@@ -82,7 +76,9 @@ def test_cached_input_never_costs_more_than_fresh_input(usage, price, wall_s):
 def test_a_silent_model_is_unknown_unless_its_tokens_are_free(price, part):
     usage = None if part is None else Usage(**{"input_tokens": 5, "output_tokens": 5} | {part: None})
     cost = cost_usd(Attempt(priced_as="a", usage=usage, wall_s=1.0), price)
-    assert cost == (0.0 if price.input_usd_per_mtok == price.output_usd_per_mtok == 0 else None)
+    rates = (price, *price.tiers)
+    free = not any(rate.input_usd_per_mtok or rate.output_usd_per_mtok for rate in rates)
+    assert cost == (0.0 if free else None)
 
 
 @given(usage=usages, price=prices, wall_s=seconds, spare=st.integers(0, 1000))
@@ -185,3 +181,123 @@ def test_totals_are_none_exactly_when_a_part_is(parts):
     known = [part for part in parts if part is not None]
     expected = sum(known) if len(known) == len(parts) else None
     assert total(parts) == total_tokens(parts) == expected
+
+
+TIERED = Price(
+    input_usd_per_mtok=1.0,
+    output_usd_per_mtok=10.0,
+    cached_usd_per_mtok=0.1,
+    tiers=(
+        Tier(above_input_tokens=200_000, input_usd_per_mtok=2.0, output_usd_per_mtok=15.0, cached_usd_per_mtok=0.2),
+    ),
+    source="test",
+)
+
+
+@pytest.mark.parametrize(
+    "prompt, cached, usd", [(200_000, 0, 0.2 + 1.0), (200_001, 0, 0.400002 + 1.5), (400_000, 400_000, 0.08 + 1.5)]
+)
+def test_a_long_prompt_pays_the_dearer_rate_for_all_of_its_tokens(prompt, cached, usd):
+    usage = Usage(input_tokens=prompt, output_tokens=100_000, cached_tokens=cached)
+    assert cost_usd(Attempt(priced_as="a", usage=usage, wall_s=1.0), TIERED) == pytest.approx(usd, rel=1e-12)
+
+
+def test_a_prompt_that_is_stored_pays_for_that():
+    price = Price(input_usd_per_mtok=4.0, output_usd_per_mtok=0.0, cache_write_usd_per_mtok=5.0, source="test")
+    usage = Usage(input_tokens=1_000_000, output_tokens=0, cache_write_tokens=600_000)
+    assert cost_usd(Attempt(priced_as="a", usage=usage, wall_s=1.0), price) == pytest.approx(0.4 * 4 + 0.6 * 5)
+    assert worst_case_usd(price, max_input_tokens=1_000_000, max_output_tokens=0, timeout_s=1.0) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    "tiers",
+    [
+        [Tier(above_input_tokens=9, input_usd_per_mtok=0.5, output_usd_per_mtok=10.0)],
+        [Tier(above_input_tokens=n, input_usd_per_mtok=2.0, output_usd_per_mtok=10.0) for n in (9, 9)],
+    ],
+    ids=["cheaper", "twice"],
+)
+def test_tiers_rise_with_the_prompt(tiers):
+    with pytest.raises(BadInput, match="never costs less"):
+        Price(input_usd_per_mtok=1.0, output_usd_per_mtok=10.0, tiers=tuple(tiers), source="test")
+
+
+def dated_table():
+    old, new = (
+        Price(call_usd=usd, since=since, source="test") for usd, since in ((5.0, None), (4.0, date(2026, 8, 21)))
+    )
+    return PriceTable(
+        name="t", dated=date(2026, 11, 3), source="test", prices={"a": new, "b": new}, changes={"a": (old, new)}
+    )
+
+
+@pytest.mark.parametrize(
+    "day, usd", [("2025-01-01", 5.0), ("2026-08-20", 5.0), ("2026-08-21", 4.0), ("2027-01-01", 4.0)]
+)
+def test_a_dated_price_holds_from_its_first_day(day, usd):
+    then = dated_table().at(date.fromisoformat(day))
+    assert (then.find("a").call_usd, then.find("b").call_usd) == (usd, 4.0)
+
+
+def test_a_run_keeps_the_price_of_its_day_whatever_the_table_says_later():
+    kept = dated_table().at(date(2026, 1, 1)).only(["a"])
+    assert kept.at(date(2026, 12, 1)).find("a").call_usd == 5.0
+
+
+def ruled_table():
+    price = Price(call_usd=1.0, source="test")
+    rules = (NameRule(row="gpt", pattern=r"^gpt-\d{8}$"), NameRule(row="old", pattern="^gpt-2024"))
+    rows = {"gpt": price, "old": price, "gpt-20250101": price}
+    return PriceTable(name="t", dated=date(2026, 1, 1), source="t", prices=rows, aliases={"gpt-5": "gpt"}, rules=rules)
+
+
+@pytest.mark.parametrize(
+    "name, by, row",
+    [
+        ("gpt", Match.ROW, "gpt"),
+        ("gpt-20250101", Match.ROW, "gpt-20250101"),
+        ("gpt-5", Match.ALIAS, "gpt"),
+        ("GPT-20260202", Match.RULE, "gpt"),
+        ("gpt-20240202", Match.AMBIGUOUS, None),
+        ("gpt-5-mini", Match.UNKNOWN, None),
+        ("gpt-5 ", Match.UNKNOWN, None),
+        ("", Match.UNKNOWN, None),
+    ],
+)
+def test_a_name_is_priced_by_one_row_or_by_none_and_says_why(name, by, row):
+    found = ruled_table().resolve(name)
+    assert (found.by, found.row, found.price is None) == (by, row, row is None)
+    recorded = ruled_table().only([name])
+    assert recorded.find(name) == found.price
+    assert list(recorded.prices) == ([row] if row else [])
+
+
+def test_the_judge_is_on_the_bill_and_in_no_total():
+    rows = table(model=Price(input_usd_per_mtok=1.0, output_usd_per_mtok=1.0, source="test"))
+    spent = Attempt(priced_as="model", usage=Usage(input_tokens=1_000_000, output_tokens=0), wall_s=2.0)
+    made = bill([("orchestrator", spent), (JUDGE, spent), (JUDGE, replace(spent, usage=None))], rows)
+    assert (made.cost_usd, made.input_tokens, made.busy_s) == (1.0, 1_000_000, 2.0)
+    assert (made.of(JUDGE).cost_usd, made.of(JUDGE).known_usd, made.of(JUDGE).busy_s) == (None, 1.0, 4.0)
+    assert made.of("orchestrator").cost_usd == 1.0
+
+
+def test_what_the_provider_says_stands_beside_our_figure_and_is_unknown_when_it_was_silent_once():
+    rows = table(model=Price(call_usd=0.5, source="test"))
+    said = Attempt(priced_as="model", wall_s=1.0, reported_cost_usd=0.4)
+    made = bill([("x", said), ("x", said)], rows)
+    assert (made.cost_usd, made.rows[0].reported_usd) == (1.0, 0.8)
+    assert bill([("x", said), ("x", replace(said, reported_cost_usd=None))], rows).rows[0].reported_usd is None
+    assert bill([("x", replace(said, billed=False, reported_cost_usd=None))], rows).rows[0].reported_usd is None
+
+
+@pytest.mark.parametrize("count", [-5, 10**30, 10**400])
+@pytest.mark.parametrize("part", ["input_tokens", "output_tokens"])
+def test_a_count_that_no_request_can_have_leaves_the_cost_unknown(part, count):
+    usage = Usage(**{"input_tokens": 5, "output_tokens": 5} | {part: count})
+    assert cost_usd(Attempt(priced_as="a", usage=usage, wall_s=1.0), TIERED) is None
+
+
+def test_reasoning_that_a_provider_counts_apart_becomes_part_of_the_output():
+    apart = Usage(input_tokens=10, output_tokens=50, reasoning_tokens=150)
+    assert with_reasoning_inside(apart) == replace(apart, output_tokens=200)
+    assert with_reasoning_inside(Usage(reasoning_tokens=5)) == Usage(reasoning_tokens=5)

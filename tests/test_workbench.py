@@ -1,5 +1,6 @@
 import asyncio
 import re
+from datetime import datetime
 
 import pytest
 from playing import Echo
@@ -110,3 +111,31 @@ def test_run_ids_sort_by_time_and_differ():
     ids = [new_run_id() for _ in range(500)]
     assert len(set(ids)) == 500
     assert [run_id[:10] for run_id in ids] == sorted(run_id[:10] for run_id in ids)
+
+
+DATED = """
+name = "dated"
+dated = 2026-11-30
+source = "tests"
+[prices.local_search]
+call_usd = 1.0
+source = "tests"
+[[changes.local_search]]
+call_usd = 1.0
+source = "tests"
+[[changes.local_search]]
+call_usd = 2.0
+since = 2027-01-01
+source = "tests"
+"""
+
+
+@pytest.mark.parametrize("day, usd", [("2026-12-31", 1.0), ("2027-01-01", 2.0)])
+def test_a_run_is_billed_with_the_prices_of_its_day(tmp_path, day, usd):
+    (tmp_path / "prices").mkdir()
+    (tmp_path / "prices" / "dated.toml").write_text(DATED)
+    now = datetime.fromisoformat(f"{day}T12:00:00+00:00")
+    workbench = Workbench(tmp_path, roster=Two([("local_search", {"word": "hi"})], "hi"), now=lambda: now)
+    trajectory = play(workbench, task="Say hi.", prices="dated")
+    asyncio.run(workbench.close())
+    assert trajectory.bill().cost_usd == usd
