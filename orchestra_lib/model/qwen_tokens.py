@@ -63,7 +63,7 @@ def _metadata(gguf: Path) -> dict[str, Any]:
                 raise WeightsFault(f"{gguf.name} is no GGUF file")
             _, _, count = struct.unpack("<IQQ", file.read(20))
             return {_string(file): _value(file, _scalar(file, 4)) for _ in range(_bounded(count))}
-    except (OSError, struct.error, KeyError, UnicodeDecodeError) as error:
+    except (OSError, struct.error, KeyError, UnicodeDecodeError, RecursionError) as error:
         raise WeightsFault(f"the vocabulary in {gguf.name} cannot be read: {error}") from None
 
 

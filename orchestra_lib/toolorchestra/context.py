@@ -18,7 +18,8 @@ class Regime:
     """The budgets of one published setting, in tokens unless named otherwise.
 
     `document_end` follows each shown document. The problem counts against `whole_tokens` where `counts_problem` says
-    so. `searches_once` takes `search` off the list as soon as there are documents.
+    so. A line heads the code where there is some (`heads_code`), or stands even where there is none
+    (`heads_no_code`). `searches_once` takes `search` off the list as soon as there are documents.
     """
 
     name: str
@@ -28,7 +29,8 @@ class Regime:
     code_tokens: int
     whole_tokens: int
     counts_problem: bool = False
-    always_code_header: bool = False
+    heads_code: bool = True
+    heads_no_code: bool = False
     searches_once: bool = False
     output_tokens: int = 12_000
 
@@ -43,12 +45,19 @@ FRAMES = Regime(
     document_chars=4_000,
     code_tokens=12_000,
     whole_tokens=24_000,
-    always_code_header=True,
+    heads_no_code=True,
     searches_once=True,
 )
 """FRAMES: one search a question over Wikipedia."""
 
-TRAINING = Regime(name="training", document_chars=4_000, code_tokens=24_000, whole_tokens=24_000, output_tokens=8_768)
+TRAINING = Regime(
+    name="training",
+    document_chars=4_000,
+    code_tokens=24_000,
+    whole_tokens=24_000,
+    heads_code=False,
+    output_tokens=8_768,
+)
 """Rollouts of training since January 2026."""
 
 
@@ -63,7 +72,7 @@ def orchestrator_context(evidence: Evidence, problem: str, regime: Regime, count
     if uncut_tokens >= whole:
         return _mended(tail(counter, code, whole), _BROKEN_CODE, "```")
     documents = _documents(evidence, regime.document_chars, regime.document_end)
-    header = _CODE_HEADER if code or regime.always_code_header else ""
+    header = _CODE_HEADER if (regime.heads_code if code else regime.heads_no_code) else ""
     context = tail(counter, documents + header + code, whole)
     return _DOCUMENTS_HEADER + context if documents else context
 

@@ -161,8 +161,8 @@ def conversation(
     groups = [*opening, *turns]
     sizes = [count(counter, dumps(group)) for group in groups]
     if sum(sizes) > limit:
-        head = max(len(opening), _fitting(sizes, limit // 2))
         end = max(1, _fitting(sizes[::-1], limit - limit // 2))
+        head = max(len(opening), _fitting(sizes, min(limit // 2, limit - sum(sizes[-end:]))))
         groups = groups[:head] + groups[max(head, len(groups) - end) :]
     return tuple(message for group in groups for message in group)
 

@@ -66,8 +66,8 @@ def _code_of(call: Call) -> list[str]:
 
 
 def write_documents(query: str, ranked: Iterable[str]) -> str:
-    """A search's observation: the query and the documents, best first, as many as fit."""
-    text = f"Query: {well_formed(query)}"
+    """A search's observation: the query on one line and the documents, best first, as many as fit."""
+    text = f"Query: {' '.join(well_formed(query).split())}"
     for number, document in enumerate(ranked, start=1):
         cut = well_formed(document)[:DOCUMENT_CHARS]
         entry = f"\n\nDocument {number}, {len(cut)} characters:\n{cut}"
@@ -80,8 +80,8 @@ def write_documents(query: str, ranked: Iterable[str]) -> str:
 def read_documents(observation: str) -> list[str]:
     """The documents of a search's observation in rank order; none when it holds something else."""
     documents: list[str] = []
-    first = observation.find("\n\nDocument 1, ")
-    at = first + 2 if observation.startswith("Query: ") and first >= 0 else len(observation)
+    query, _, _ = observation.partition("\n\n")
+    at = len(query) + 2 if query.startswith("Query: ") else len(observation)
     while (head := _HEAD.match(observation, at)) and int(head[1]) == len(documents) + 1:
         end = head.end() + int(head[2])
         if end > len(observation):

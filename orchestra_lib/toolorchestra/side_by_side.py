@@ -1,4 +1,4 @@
-"""The first prompts of both protocols for one task, in two columns: to see what the difference is."""
+"""The prompts of both protocols for one task, in two columns: to see what the difference is."""
 
 import json
 import textwrap
@@ -14,7 +14,7 @@ COLUMN = 76
 
 
 def side_by_side(situation: Situation, request: ChatRequest, *, width: int = COLUMN) -> str:
-    """What a `chat` orchestrator reads in a situation, left, and a `toolorchestra` request beside it."""
+    """What a `chat` orchestrator reads in its situation, and a `toolorchestra` request beside it."""
     setting = situation.setting
     left = _lines(chat.messages(situation, chat.CallStyle.NATIVE), chat.openai_tools(setting), width)
     right = _lines(request.messages, request.tools, width)
