@@ -16,6 +16,7 @@ from orchestra_lib.model.minilm import MiniLM
 from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.weights import WeightsCatalog, WeightsStatus
 from orchestra_lib.policy.chat_model import ChatPolicy
+from orchestra_lib.policy.conductor.arguments_writer import BEGINNINGS
 from orchestra_lib.policy.conductor.estimator import Estimator
 from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.conductor.policy import Conductor
@@ -56,6 +57,8 @@ class Roster:
         self._models = {
             name: EmbeddedModel(name, partial(self.weights.path, name), home) for name in (CODER, GENERALIST)
         }
+        for beginning in BEGINNINGS:
+            self._models[CODER].expect(beginning)
         self._interpreter = CodeInterpreter()
         self._search = LocalSearch(home)
         self._cancel_fetch = threading.Event()
@@ -167,11 +170,17 @@ class Roster:
             self.weights.fetch(name, on_progress, self._cancel_fetch)
 
     async def prepare(self, on_progress: Callable[[WeightsStatus], None] | None = None) -> None:
-        """Fetch the weights and warm the conductor's model; faults are shown in `statuses` and logged, not raised."""
+        """Get everything ready: sandbox, embeddings, weights, the model's prompt beginnings.
+
+        The world's faults are shown in `statuses`, or met again when the thing is used; none is raised.
+        """
         await asyncio.to_thread(self._interpreter.availability)
+        await asyncio.to_thread(lambda: self._estimator.near("Ready?", ()))
         try:
             await asyncio.to_thread(self.fetch, on_progress)
-        except WeightsFault as error:
+            for beginning in BEGINNINGS:
+                await self._models[CODER].warm(beginning)
+        except WorldFault as error:
             _log.warning("%s", error)
 
     async def close(self) -> None:

@@ -183,3 +183,6 @@ _READING = [
         ),
     ),
 ]
+
+BEGINNINGS: tuple[tuple[Mapping[str, str], ...], ...] = (tuple(_PROGRAM), tuple(_READING))
+"""What every prompt of a kind begins with, for servers that can read it ahead; nothing of a user is in it."""

@@ -36,14 +36,6 @@ class Conductor:
         self._estimator = estimator
         self._writer = ArgumentsWriter(model) if model else None
 
-    async def warm(self) -> None:
-        """Load the model and let its server read what never changes in the prompt, so that the first task is quick.
-
-        A model that cannot be reached is no error here.
-        """
-        if self._writer is not None:
-            await self._writer.program("What is 1 + 1?")
-
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
         """One turn: why, then the calls or the answer."""
         turn = await asyncio.to_thread(Turn, situation, self._estimator, self._writer)
