@@ -1,6 +1,7 @@
 """The record of one episode: turns, why it ended, and the ledger behind its bill."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import chain
@@ -12,7 +13,7 @@ from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import JUDGE, Attempt, Bill, PriceTable, bill
 from orchestra_lib.record import record
 from orchestra_lib.task import Task
-from orchestra_lib.tool import Observation, ToolCall, ToolSpec
+from orchestra_lib.tool import CallStatus, Observation, ToolCall, ToolSpec
 
 ORCHESTRATOR = "orchestrator"
 """The payee's name of the orchestrator itself on a bill and in faults."""
@@ -57,6 +58,9 @@ class Setting:
     def __post_init__(self) -> None:
         if self.started_at.utcoffset() != timedelta(0):
             raise ValueError(f"started_at = {self.started_at.isoformat()} is not UTC")
+
+
+_RAN = (CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT)
 
 
 @record
@@ -114,6 +118,11 @@ class Trajectory:
     @property
     def calls(self) -> tuple[Call, ...]:
         return tuple(call for turn in self.turns for call in turn.calls)
+
+    @property
+    def tools_used(self) -> Mapping[str, int]:
+        """How many calls of each tool ran, well or badly. What was refused, or only claimed in words, is no use."""
+        return Counter(call.call.tool for call in self.calls if call.observation and call.observation.status in _RAN)
 
     def ledger(self) -> Iterator[tuple[str, Attempt]]:
         """Every attempt of the run with its payee, in order: `orchestrator`, or the tool's name."""

@@ -179,7 +179,16 @@ def test_a_claimed_call_is_not_a_call():
     """A15"""
     claim = "I ran a search and found that it is 42."
     trajectory = run(policy(Completion(content=claim)), [Echo()])
-    assert (trajectory.answer, trajectory.calls, trajectory.bill().rows) == (claim, (), ())
+    assert (trajectory.answer, trajectory.status, trajectory.calls) == (claim, "answered", ())
+    assert trajectory.tools_used == {}
+
+
+def test_only_calls_that_ran_count_as_use():
+    """A15"""
+    calls = tuple(RawCall(id="", name=name, arguments_text='{"word":"a"}') for name in ("echo", "search", "echo"))
+    cut = RawCall(id="", name="echo", arguments_text='{"word":')
+    trajectory = run(policy(Completion(content="", calls=(*calls, cut)), Completion(content="x")), [Echo()])
+    assert trajectory.tools_used == {"echo": 2}
 
 
 def test_a_call_of_the_right_name_in_another_case_is_refused_with_near_names():
