@@ -24,8 +24,9 @@ _WORDS = (
 
 
 class QwenTokens:
-    """A token counter with the vocabulary of a GGUF file of the Qwen family.
+    """A token counter with the vocabulary of a GGUF file of the Qwen family; it counts as llama.cpp does.
 
+    (The tokenizer of Hugging Face composes characters first, so decomposed accents count less there.)
     Raises `WeightsFault` when the file cannot be read or holds another family's vocabulary.
     """
 
