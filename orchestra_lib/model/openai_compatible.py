@@ -13,9 +13,7 @@ from dataclasses import field
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 import openai
-from openai.types.chat import ChatCompletionChunk
 
 from orchestra_lib.errors import BadInput, ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
@@ -132,9 +130,9 @@ class OpenAICompatible:
             return
 
     async def _try(self, request: ChatRequest, reply: Reply, deadline: float) -> AsyncGenerator[Delta, None]:
-        async with wire.client(self._base_url) as http:
+        async with wire.client(self._base_url) as client:
             async with asyncio.timeout(_left(deadline)):
-                stream = await self._ask(http, request)
+                stream = await self._ask(client, request)
             async with aclosing(stream):
                 media_type = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if media_type != "text/event-stream":
@@ -159,23 +157,19 @@ class OpenAICompatible:
             raise ProviderFault(failure.message + times, attempts) from None
         await asyncio.sleep(wait_s)
 
-    async def _ask(self, http: httpx2.AsyncClient, request: ChatRequest) -> openai.AsyncStream[Any]:
-        client = openai.AsyncOpenAI(
-            api_key=self._key() or "none",
-            base_url=self._base_url,
-            timeout=openai.Timeout(self._patience.idle_s, connect=self._patience.connect_s),
-            max_retries=0,
-            http_client=http,
-        )
-        # `chat.completions.create` first walks the whole conversation along its types, which costs as much
-        # as all the rest of a request; what `_body` makes is plain JSON already.
+    async def _ask(self, client: openai.AsyncOpenAI, request: ChatRequest) -> openai.AsyncStream[object]:
+        # `chat.completions.create` would walk the conversation and every chunk along their types, which costs
+        # more than all the rest of a request; what goes out is plain JSON already, and `Reply` trusts nothing.
         return await client.post(
             "/chat/completions",
-            cast_to=ChatCompletionChunk,
+            cast_to=object,
             body=self._body(request),
             stream=True,
-            options={"headers": wire.headers(self._base_url)},
-            stream_cls=openai.AsyncStream[ChatCompletionChunk],
+            stream_cls=openai.AsyncStream[object],
+            options={
+                "headers": wire.headers(self._base_url, self._key()),
+                "timeout": openai.Timeout(self._patience.idle_s, connect=self._patience.connect_s),
+            },
         )
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:

@@ -31,16 +31,16 @@ class Reply:
         self._chars = 0
 
     def add(self, chunk: object) -> list[Delta]:
-        """Take one chunk in. Raises `BrokenStream`."""
-        self._read_usage(getattr(chunk, "usage", None))
+        """Take one chunk in, as it stands in the stream's JSON. Raises `BrokenStream`."""
+        self._read_usage(_part(chunk, "usage"))
         deltas: list[Delta] = []
-        choices = getattr(chunk, "choices", None)
+        choices = _part(chunk, "choices")
         for choice in choices if isinstance(choices, list) else []:
-            if getattr(choice, "index", None) not in (0, None):
+            if _part(choice, "index") not in (0, None):
                 raise BrokenStream("it mixes several replies in one stream")
-            deltas += self._read_delta(getattr(choice, "delta", None))
-            self._read_token_ids(getattr(choice, "token_ids", None))
-            self._finish_reason = _text(getattr(choice, "finish_reason", None)) or self._finish_reason
+            deltas += self._read_delta(_part(choice, "delta"))
+            self._read_token_ids(_part(choice, "token_ids"))
+            self._finish_reason = _text(_part(choice, "finish_reason")) or self._finish_reason
         return deltas
 
     def completion(self, attempts: tuple[Attempt, ...]) -> Completion:
@@ -57,11 +57,11 @@ class Reply:
         )
 
     def _read_delta(self, delta: object) -> list[Delta]:
-        calls = getattr(delta, "tool_calls", None)
+        calls = _part(delta, "tool_calls")
         for piece in calls if isinstance(calls, list) else []:
             self._read_call(piece)
-        reasoning = next((text for name in _REASONING_FIELDS if (text := _text(getattr(delta, name, None)))), "")
-        pairs = ((Channel.REASONING, reasoning), (Channel.CONTENT, _text(getattr(delta, "content", None))))
+        reasoning = next((text for name in _REASONING_FIELDS if (text := _text(_part(delta, name)))), "")
+        pairs = ((Channel.REASONING, reasoning), (Channel.CONTENT, _text(_part(delta, "content"))))
         deltas = [Delta(channel=channel, text=text) for channel, text in pairs if text]
         for piece in deltas:
             self._count(piece.text)
@@ -69,9 +69,9 @@ class Reply:
         return deltas
 
     def _read_call(self, piece: Any) -> None:
-        function = getattr(piece, "function", None)
-        name, text = _text(getattr(function, "name", None)), _text(getattr(function, "arguments", None))
-        call_id, index = _text(getattr(piece, "id", None)), getattr(piece, "index", None)
+        function = _part(piece, "function")
+        name, text = _text(_part(function, "name")), _text(_part(function, "arguments"))
+        call_id, index = _text(_part(piece, "id")), _part(piece, "index")
         parts = self._by_index.get(index) if isinstance(index, int) else next(reversed(self._calls), None)
         # Some servers send several whole calls under one index: a new id with a name is a new call.
         if parts is None or (name and call_id and parts.id not in ("", call_id)):
@@ -88,12 +88,10 @@ class Reply:
 
     def _read_usage(self, usage: object) -> None:
         read = Usage(
-            input_tokens=_count(getattr(usage, "prompt_tokens", None)),
-            output_tokens=_count(getattr(usage, "completion_tokens", None)),
-            cached_tokens=_count(getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)),
-            reasoning_tokens=_count(
-                getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
-            ),
+            input_tokens=_count(_part(usage, "prompt_tokens")),
+            output_tokens=_count(_part(usage, "completion_tokens")),
+            cached_tokens=_count(_part(_part(usage, "prompt_tokens_details"), "cached_tokens")),
+            reasoning_tokens=_count(_part(_part(usage, "completion_tokens_details"), "reasoning_tokens")),
         )
         # Usage is cumulative where a server repeats it: the last one that says something stands.
         if read.input_tokens is not None or read.output_tokens is not None:
@@ -119,6 +117,10 @@ class _CallParts:
 
     def call(self, number: int) -> RawCall:
         return RawCall(id=self.id or f"call_{number}", name=self.name, arguments_text="".join(self.arguments))
+
+
+def _part(value: object, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def _text(value: object) -> str:

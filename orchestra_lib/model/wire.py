@@ -20,38 +20,41 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @asynccontextmanager
-async def client(base_url: str) -> AsyncIterator[httpx2.AsyncClient]:
+async def client(base_url: str) -> AsyncIterator[openai.AsyncOpenAI]:
     """The client of this event loop, for one request. What runs on this machine is never asked for through a proxy."""
     clients = _of_loops.setdefault(asyncio.get_running_loop(), {})
-    proxied = urlsplit(base_url).hostname not in _LOCAL
-    if proxied not in clients:
-        clients[proxied] = _Kept(clients, proxied)
-    with clients[proxied] as kept:
+    if base_url not in clients:
+        clients[base_url] = _Kept(clients, base_url)
+    with clients[base_url] as kept:
         yield kept.client
 
 
-def headers(base_url: str) -> dict[str, str]:
-    """What a request says about its connection: without TLS another one is cheap, so none is kept.
+def headers(base_url: str, key: str | None) -> dict[str, str]:
+    """Who asks, with a placeholder for a server that needs no key; and what becomes of the connection.
 
-    llama.cpp's server ends kept connections without a word, also with a request on the way.
+    Without TLS another one is cheap, so none is kept: llama.cpp's server ends kept connections without a
+    word, also with a request on the way.
     """
-    return {} if urlsplit(base_url).scheme == "https" else {"connection": "close"}
+    kept = {} if urlsplit(base_url).scheme == "https" else {"connection": "close"}
+    return {"authorization": f"Bearer {key or 'none'}", **kept}
 
 
 class _Kept:
     """A client that is closed once nobody has used it for a while, or when its event loop ends.
 
     Connections belong to an event loop, and setting up a client (its certificates) costs more than a request.
+    The key is none of its own: it comes with each request.
     """
 
-    def __init__(self, clients: "dict[bool, _Kept]", proxied: bool) -> None:
-        self.client = openai.DefaultAsyncHttpx2Client(
-            trust_env=proxied, limits=_LIMITS, event_hooks={"response": [_bound]}
+    def __init__(self, clients: "dict[str, _Kept]", base_url: str) -> None:
+        http = openai.DefaultAsyncHttpx2Client(
+            trust_env=urlsplit(base_url).hostname not in _LOCAL, limits=_LIMITS, event_hooks={"response": [_bound]}
         )
+        self.client = openai.AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0, http_client=http)
         self._users = 0
         self._used = asyncio.Event()
         # `asyncio.run` cancels what still runs at its end: that is when this task closes the connections.
-        self._keeper = asyncio.create_task(self._keep(clients, proxied))
+        self._keeper = asyncio.create_task(self._keep(clients, base_url))
 
     def __enter__(self) -> "_Kept":
         self._users += 1
@@ -61,17 +64,17 @@ class _Kept:
         self._users -= 1
         self._used.set()
 
-    async def _keep(self, clients: "dict[bool, _Kept]", proxied: bool) -> None:
+    async def _keep(self, clients: "dict[str, _Kept]", base_url: str) -> None:
         try:
             while self._users or self._used.is_set():
                 self._used.clear()
                 await asyncio.sleep(IDLE_S)
         finally:
-            del clients[proxied]
-            await self.client.aclose()
+            del clients[base_url]
+            await self.client.close()
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, _Kept]] = WeakKeyDictionary()
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Kept]] = WeakKeyDictionary()
 
 
 async def _bound(response: httpx2.Response) -> None:

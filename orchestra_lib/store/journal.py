@@ -51,6 +51,7 @@ class JournalWriter:
         self._path = path
         self._descriptor: int | None = descriptor
         self._size = 0
+        self._torn = False
 
     def append(self, event: Event) -> None:
         """Write one event; on disk for good after `run_started`, `turn_finished`, `run_finished`.
@@ -63,11 +64,14 @@ class JournalWriter:
             raise StoreFault(f"the journal {self._path.name} is closed")
         line = event_to_line(event).encode() + b"\n"
         try:
-            os.ftruncate(self._descriptor, self._size)  # what an append that failed may have left
+            if self._torn:
+                os.ftruncate(self._descriptor, self._size)
+                self._torn = False
             write_all(self._descriptor, line)
             if isinstance(event, _DURABLE):
                 os.fsync(self._descriptor)
         except OSError as error:
+            self._torn = True
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
             raise StoreFault(f"cannot write the journal {self._path}: {error.strerror}") from error
