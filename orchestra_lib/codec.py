@@ -84,6 +84,7 @@ def fingerprint(data: object) -> str:
 class Form:
     """Named fields with any type annotations: their JSON schema, and plain data read into what they name.
 
+    `schema` is of type object and closed, has no references and no titles that only repeat names.
     Raises `BadInput`, worded to follow the name of what has this form, for an annotation that no JSON can meet.
     """
 
@@ -98,12 +99,9 @@ class Form:
         shape = cast(Any, TypedDict)("shape", typed)  # a type checker cannot know its fields
         shape.__pydantic_config__ = {"extra": "forbid"}
         self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(shape)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """A JSON schema of type object, closed, without the titles that only repeat names."""
-        untitled = _untitled(self._adapter.json_schema())
-        return {"type": "object", "properties": {}, **untitled, "additionalProperties": False}
+        schema = self._adapter.json_schema()
+        plain = _plain_schema(schema, schema.get("$defs", {}))
+        self.schema: Mapping[str, Any] = {"type": "object", "properties": {}, **plain, "additionalProperties": False}
 
     def read(self, data: Mapping[str, Any], *, where: str) -> dict[str, Any]:
         """The fields as their annotations have them. Raises `BadInput`."""
@@ -113,19 +111,25 @@ class Form:
             raise BadInput(f"{where}: {_first(error)}") from None
 
 
-def _untitled(schema: Any) -> Any:
+def _plain_schema(schema: Any, shared: Mapping[str, Any], within: tuple[str, ...] = ()) -> Any:
+    """A schema with its references written out, so that it can stand anywhere, and without titles."""
     if isinstance(schema, list):
-        return [_untitled(part) for part in schema]
+        return [_plain_schema(part, shared, within) for part in schema]
     if not isinstance(schema, dict):
         return schema
     kept: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in ("properties", "$defs"):
-            kept[key] = {name: _untitled(part) for name, part in value.items()}
+        if key == "$ref":
+            name = value.rpartition("/")[2]
+            if name in within:
+                raise BadInput(f"the type {name} holds itself; use one of a fixed depth")
+            kept |= _plain_schema(shared[name], shared, (*within, name))
+        elif key == "properties":
+            kept[key] = {name: _plain_schema(part, shared, within) for name, part in value.items()}
         elif key in ("default", "enum", "const", "examples"):
             kept[key] = value
-        elif not (key == "title" and isinstance(value, str)):
-            kept[key] = _untitled(value)
+        elif key not in ("$defs", "discriminator") and not (key == "title" and isinstance(value, str)):
+            kept[key] = _plain_schema(value, shared, within)
     return kept
 
 

@@ -29,6 +29,11 @@ class Place:
     floor: int = 0
 
 
+@dataclass
+class Node:
+    parts: "list[Node]"
+
+
 def distance(
     start: str,
     ends: list[str],
@@ -80,6 +85,15 @@ def test_arguments_come_as_the_types_that_the_function_names():
 
     result = call(kinds, {"unit": "mile", "place": {"city": "Rome"}, "pair": [1, "a"]})
     assert result.text == "<Unit.MILE: 'mile'> Place(city='Rome', floor=0) (1, 'a')"
+
+
+def test_a_nested_type_is_written_out_in_the_schema():
+    def visit(places: list[Place]) -> int:
+        return len(places)
+
+    schema = FunctionTool(visit).spec.parameters
+    assert "$ref" not in str(schema)
+    assert schema["properties"]["places"]["items"]["required"] == ["city"]
 
 
 def test_numpy_docstrings_are_read_too():
@@ -222,6 +236,8 @@ def test_an_unsupported_signature_is_refused_by_the_name_of_its_parameter():
     def each(a: int) -> Any:
         yield a
 
+    def tree(node: Node) -> None: ...
+
     said = {
         untyped: "untyped: the parameter 'b' has no type; annotate it",
         many: r"\*parts has no fixed form",
@@ -231,6 +247,7 @@ def test_an_unsupported_signature_is_refused_by_the_name_of_its_parameter():
         unknown: "its type hints cannot be read .*Nowhere",
         größe: "is no name for a tool",
         each: "a generator cannot be a tool",
+        tree: "tree: the type Node holds itself",
         print: "is no Python function",
         Place: "is no Python function",
     }

@@ -198,8 +198,8 @@ def _parameters(
 ) -> dict[str, Any]:
     """The schema with what the docstring and the annotations say of each parameter, and its default."""
     said = {param.arg_name: " ".join((param.description or "").split()) for param in words.params}
-    schema = form.schema
-    for name, parameter in schema["properties"].items():
+    properties = {name: dict(parameter) for name, parameter in form.schema["properties"].items()}
+    for name, parameter in properties.items():
         notes = [note for note in getattr(hints[name], "__metadata__", ()) if isinstance(note, str)]
         if description := parameter.get("description") or " ".join(notes) or said.get(name):
             parameter["description"] = description
@@ -207,7 +207,7 @@ def _parameters(
         if default is not inspect.Parameter.empty and default is not None:
             with suppress(ValueError):  # a default that no JSON has is not shown
                 parameter.setdefault("default", to_data(default, Any))
-    return schema
+    return {**form.schema, "properties": properties}
 
 
 def _description(words: docstring_parser.Docstring) -> str:
