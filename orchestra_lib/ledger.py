@@ -4,6 +4,7 @@ The bill sums these rows; nothing is billed that has no row here, and no row is 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 
 from orchestra_lib.pricing import JUDGE, Attempt, Match, Price, PriceTable, Usage, cost_usd
@@ -57,6 +58,14 @@ def ledger(trajectory: Trajectory, prices: PriceTable | None = None) -> tuple[Le
     """Every attempt in order, the judge's last, under the recorded prices or under another table."""
     table = prices or trajectory.setting.prices
     return tuple(_row(payee, turn, call_id, attempt, table) for payee, turn, call_id, attempt in _attempts(trajectory))
+
+
+def repriced(trajectory: Trajectory, table: PriceTable) -> Trajectory:
+    """The same run under another table, with the prices that this table has for the day of the run."""
+    setting = trajectory.setting
+    names = [row.attempt.priced_as for row in ledger(trajectory)]
+    prices = table.at(setting.started_at.date()).only(names)
+    return replace(trajectory, setting=replace(setting, prices=prices))
 
 
 def _attempts(trajectory: Trajectory) -> Iterator[tuple[str, int | None, str | None, Attempt]]:

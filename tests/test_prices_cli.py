@@ -2,11 +2,14 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
+from episodes import attempt, trajectory
 
 from orchestra_lib.cli import main
 from orchestra_lib.pricelist import SHIPPED, dump_table, load_table
+from orchestra_lib.store.store import Store
 
 DAY = "2026-11-30"
 
@@ -61,7 +64,7 @@ def test_a_dated_name_resolves_to_its_row_and_says_how(prices):
     code, out, _ = prices("resolve", "gpt-5-2025-08-07")
     assert code == 0
     assert "vendor (2026-11-03): $1.25 in, $10 out, $0.125 cached per million tokens — an alias of gpt-5" in out
-    assert "unpriced in deepinfra, nominal, together, toolorchestra" in out
+    assert "unpriced in deepinfra, nominal, together: no row" in out
     (answer,) = json.loads(prices("resolve", "claude-opus-4-1-20250805", "--table", "vendor", "--json")[1])["tables"]
     assert (answer["row"], answer["by"]) == ("claude-opus-4-1", "rule")
 
@@ -118,3 +121,33 @@ def test_a_users_row_that_differs_is_told(prices, tmp_path):
     code, out, _ = prices("check", "--today", DAY)
     assert code == 1
     assert "$1 a call here, $1.25 in, $10 out" in out
+
+
+@pytest.fixture
+def stored(tmp_path):
+    with Store.open(tmp_path) as store:
+        store.add(replace(trajectory(), judge_attempts=(attempt(),)))
+
+
+def test_the_bill_of_a_run_has_a_row_per_attempt(prices, stored):
+    code, out, _ = prices("bill", "run-1")
+    assert code == 0
+    rows = [line for line in out.splitlines() if line.startswith(("orchestrator ", "search "))]
+    assert len(rows) == len(list(trajectory().ledger()))
+    assert "under sample of 2026-11-01, nominal: nobody is billed" in out
+    assert "judge, not part of the run: $0.0012" in out
+    data = json.loads(prices("bill", "run-1", "--json")[1])
+    assert data["cost_usd"] == pytest.approx(trajectory().bill().cost_usd)
+
+
+def test_a_stored_run_is_priced_again_with_an_old_table(prices, stored, tmp_path):
+    (tmp_path / "prices" / "old").mkdir(parents=True)
+    (tmp_path / "prices" / "old" / "mine-2026-01-02.toml").write_text(
+        'name = "mine"\ndated = 2026-01-02\nsource = "s"\n[prices.search]\ncall_usd = 7.0\nsource = "s"\n'
+    )
+    data = json.loads(prices("bill", "run-1", "--table", "mine@2026-01-02", "--json")[1])
+    searches = [row for row in data["ledger"] if row["payee"] == "search"]
+    assert {row["cost_usd"] for row in searches} == {7.0}
+    assert (data["cost_usd"], data["known_usd"]) == (None, 7.0 * len(searches))
+    assert {"unpriced"} <= {flag for row in data["ledger"] for flag in row["flags"]}
+    assert "—, $" in prices("bill", "run-1", "--table", "mine@2026-01-02")[1]

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib import pricecheck
-from orchestra_lib.cli.terminal import note, print_json, print_table
+from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, seconds
 from orchestra_lib.codec import to_data
+from orchestra_lib.ledger import repriced
 from orchestra_lib.paths import home
 from orchestra_lib.pricelist import find_table, load_old_tables, load_tables, own_rows, save_table
 from orchestra_lib.pricing import Match, Price, PriceTable, Resolution
+from orchestra_lib.report import report
 from orchestra_lib.roster import Roster
 from orchestra_lib.store.store import Store
 
@@ -22,7 +24,7 @@ Day = Annotated[
     datetime | None, typer.Option("--at", formats=["%Y-%m-%d"], help="Prices of this day; today (UTC) if left out.")
 ]
 
-app = typer.Typer(help="Price tables: show, resolve, update, check.", no_args_is_help=True)
+app = typer.Typer(help="Price tables and bills: show, resolve, update, check, bill.", no_args_is_help=True)
 
 
 @app.command()
@@ -188,6 +190,53 @@ def _names_in_use(folder: Path) -> Iterator[str]:
 
 def _day(given: datetime | None) -> date:
     return (given or datetime.now(UTC)).date()
+
+
+@app.command()
+def bill(
+    run_id: Annotated[str, typer.Argument(help="A run's id, as `orchestra list` prints it.")],
+    table: Annotated[str | None, typer.Option(help="Price it with this table, or NAME@DATE.")] = None,
+    json: Json = False,
+) -> None:
+    """Print the bill of a run: every attempt with its price row, and what does not add up; also under another table."""
+    with Store.open(home()) as store:
+        trajectory = store.get(run_id)
+    if table is not None:
+        trajectory = repriced(trajectory, find_table(home(), table))
+    data = report(trajectory)
+    if json:
+        print_json({key: data[key] for key in _BILL})
+        return
+    head = ("payee", "price row", "in", "cached", "out", "cost", "reported", "busy", "waited", "remarks")
+    print_table(head, [_attempt(row) for row in data["ledger"]])
+    share, prices = data["orchestrator_share"], data["prices"]
+    part = "" if share["fraction"] is None else f" ({share['fraction']:.0%} the orchestrator)"
+    nominal = ", nominal: nobody is billed" if prices["nominal"] else ""
+    known = "" if data["cost_usd"] is not None else f", {dollars(data['known_usd'])} of it known"
+    print(f"\n{dollars(data['cost_usd'])}{known}{part} under {prices['table']} of {prices['dated']}{nominal}")
+    print(f"{seconds(data['latency_s'])} from start to end, the attempts together {seconds(data['busy_s'])}")
+    if data["judge"]:
+        print(f"judge, not part of the run: {dollars(data['judge']['cost_usd'])}")
+
+
+_BILL = (
+    "id", "prices", "ledger", "bill", "orchestrator_share", "judge", "cost_usd", "known_usd", "estimated",
+    "input_tokens", "output_tokens", "latency_s", "busy_s", "queue_s", "backoff_s",
+)  # fmt: skip
+"""What of a report is the bill."""
+
+
+def _attempt(row: dict[str, Any]) -> tuple[str, ...]:
+    tokens = (
+        "—" if row[key] is None else f"{row[key]:,}" for key in ("input_tokens", "cached_tokens", "output_tokens")
+    )
+    cost = dollars(row["cost_usd"]) if row["billed"] else "not billed"
+    remarks = ", ".join([flag.replace("_", " ") for flag in row["flags"]] + ([row["error"]] if row["error"] else []))
+    waited = row["queue_s"] + row["backoff_s"]
+    return (
+        row["payee"], row["row"] or f"{row['priced_as']}: none", *tokens, cost, dollars(row["reported_cost_usd"]),
+        seconds(row["wall_s"]), seconds(waited) if waited else "—", one_line(remarks, 80) or "—",
+    )  # fmt: skip
 
 
 COMMANDS: dict[str, typer.Typer] = {"prices": app}
