@@ -1,12 +1,15 @@
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from playing import Echo, run, setting
 
 from orchestra_lib.chat import CallStyle
 from orchestra_lib.generation import Channel, Completion, Delta, Generation, RawCall
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.protocols import PolicySpec, Situation
+from orchestra_lib.reading import read
 
 
 class Says:
@@ -205,3 +208,16 @@ def test_token_ids_and_raw_text_are_kept_as_they_came():
     """D2"""
     generation = act(policy(Completion(content=BOX, token_ids=(5, 6, 7)), style=CallStyle.HERMES))[-1]
     assert (generation.token_ids, generation.raw_text) == ((5, 6, 7), BOX)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["echo", "x"]), st.sampled_from(['{"word":"a"}', "", "{", "null", "7"])), max_size=4
+    )
+)
+def test_stored_text_reads_as_the_calls_that_were_made(sent):
+    """The calls that a server took out of the text are in the raw text, and read there as they were sent."""
+    raw = tuple(RawCall(id="", name=name, arguments_text=text) for name, text in sent)
+    generation = act(policy(Completion(content="So.", calls=raw)))[-1]
+    again = read(generation.raw_text).calls
+    assert [(call.tool, call.arguments) for call in generation.calls] == [(call.name, call.arguments) for call in again]
