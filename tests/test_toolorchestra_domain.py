@@ -206,8 +206,10 @@ def said(index, words):
 
 
 def test_without_experts_the_orchestrator_works_alone():
-    policy, tools = build_domain(Chat(), {}, POLICY, [Function()])
-    assert [tool["function"]["name"] for tool in policy.request(situation(tools)).tools] == ["cancel"]
+    policy, tools = build_domain(Chat(), {}, POLICY, [Function(), Function("transfer_to_human_agents")])
+    request = policy.request(situation(tools))
+    assert [tool["function"]["name"] for tool in request.tools] == ["cancel", "transfer_to_human_agents"]
+    assert "call_expert" not in request.messages[0]["content"]
     assert setting(tools).protocol == policy.spec.protocol
 
 

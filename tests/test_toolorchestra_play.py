@@ -73,6 +73,7 @@ def test_each_turn_is_two_messages_and_never_a_history():
 
 
 def test_text_without_a_call_spends_a_turn_and_is_no_answer():
+    """A15: a call that the model only claims to have made was not made."""
     trajectory = episode(Chat("The answer is Tuul."), limits=Limits(max_turns=1))
     assert (trajectory.stop, trajectory.answer) == (StopReason.MAX_TURNS, None)
 

@@ -36,8 +36,8 @@ class QwenTokens:
         self._tokenizer = _tokenizer(_metadata(gguf), gguf)
 
     def starts(self, text: str) -> Sequence[int]:
-        # The tokenizer takes UTF-8 only; replacing half a character keeps every index in its place.
-        readable = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+        # The tokenizer takes UTF-8 only; a question mark for half a character keeps every index in its place.
+        readable = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
         return [start for start, _ in self._tokenizer.encode(readable).offsets]
 
 

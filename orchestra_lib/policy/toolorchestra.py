@@ -110,7 +110,7 @@ class ToolOrchestraInDomain:
             max_output_tokens=_DOMAIN_OUTPUT_TOKENS,
         )
         self._model, self._words, self._counter = model, words, counter
-        self._system = words.orchestrator_system(policy_text)
+        self._systems = {experts: words.orchestrator_system(policy_text, experts=experts) for experts in (True, False)}
         self._temperature = temperature
 
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
@@ -126,9 +126,10 @@ class ToolOrchestraInDomain:
     def request(self, situation: Situation) -> ChatRequest:
         """The whole request of this turn."""
         tools = domain.orchestrator_tools(situation.setting, self._words.kit)
+        system = self._systems[any(spec.name == EXPERT for spec in situation.setting.tools)]
         limit = domain.CONTEXT_TOKENS - count(self._counter, json.dumps(tools, ensure_ascii=False))
         return ChatRequest(
-            messages=domain.conversation(situation, self._system, self._words.filler, limit, self._counter),
+            messages=domain.conversation(situation, system, self._words.filler, limit, self._counter),
             tools=tools,
             max_tokens=_DOMAIN_OUTPUT_TOKENS,
             temperature=self._temperature,

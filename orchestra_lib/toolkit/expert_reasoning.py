@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
-from orchestra_lib.errors import Fault, WorldFault
+from orchestra_lib.errors import Fault, ModelMistake, WorldFault
 from orchestra_lib.generation import Completion
 from orchestra_lib.protocols import ChatModel, Situation, Tool, ToolResult
 from orchestra_lib.tool import ToolKind
@@ -51,6 +51,8 @@ class ExpertReasoning(AliasedTool):
         session = f"{situation.setting.run_id}/{self._spec.name}-{next(self._sessions)}"
         try:
             run = await self._interpreter.call({"code": code}, run_id=session)
+        except ModelMistake as mistake:
+            run = ToolResult(text=str(mistake), failed=True)
         except WorldFault as error:
             fault = Fault.of(error, where=self._spec.name)
             run = ToolResult(text=str(error), attempts=attempts_of(error), fault=fault)

@@ -50,9 +50,10 @@ class DomainWords:
         """The clean system prompt, as every expert reads it."""
         return self.system.strip().replace("{policy}", policy.strip())
 
-    def orchestrator_system(self, policy: str) -> str:
-        """The same with the rule on experts in place of human agents, and the format that was trained."""
-        return self.expert_system(with_expert_rule(policy, self.expert_rule)) + self.suffix
+    def orchestrator_system(self, policy: str, *, experts: bool) -> str:
+        """The same with the format that was trained, and where there are experts with them in place of human agents."""
+        ruled = with_expert_rule(policy, self.expert_rule) if experts else policy
+        return self.expert_system(ruled) + self.suffix
 
 
 @record
@@ -125,9 +126,10 @@ def message_of(spoken: str) -> str:
 
 
 def orchestrator_tools(setting: Setting, kit: Kit) -> tuple[Message, ...]:
-    """The domain's functions but the transfer to a human agent, then `call_expert`."""
-    shown = [spec for spec in functions(setting) if spec.name != TRANSFER]
-    return (*map(_function, shown), *openai_tools(kit, setting.tools, setting.prices))
+    """The domain's functions, then `call_expert` where it is on offer, in place of the transfer to a human agent."""
+    experts = openai_tools(kit, setting.tools, setting.prices)
+    shown = [spec for spec in functions(setting) if not (experts and spec.name == TRANSFER)]
+    return (*map(_function, shown), *experts)
 
 
 def expert_tools(setting: Setting) -> tuple[Message, ...]:
