@@ -16,7 +16,7 @@ from typing import Any
 import tomlkit
 
 from orchestra_lib.codec import from_data, to_data
-from orchestra_lib.errors import BadInput
+from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.paths import DATA
 from orchestra_lib.pricing import PriceTable
 
@@ -59,8 +59,11 @@ def own_rows() -> dict[str, PriceTable]:
 
 def load_table(file: Path) -> PriceTable:
     """Read one TOML file into a table. Raises `BadInput` naming the file and the field."""
-    stat = file.stat()
-    return _load(file, stat.st_mtime_ns, stat.st_size)
+    try:
+        stat = file.stat()
+        return _load(file, stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        raise BadInput(f"price table {file} cannot be read: {error.strerror}") from None
 
 
 @lru_cache(maxsize=64)
@@ -97,15 +100,23 @@ def _is_pattern(text: str) -> bool:
 
 
 def save_table(table: PriceTable, folder: Path) -> Path | None:
-    """Write a table into a folder; the file it replaces goes to `old/`. None when it stands there already."""
+    """Write a table into a folder; the file it replaces goes to `old/`. None when it stands there already.
+
+    Raises `StoreFault` when it cannot be written; what stood there stands then.
+    """
     file = folder / f"{table.name}.toml"
-    if file.exists():
-        former = load_table(file)
-        if former == table:
-            return None
-        _keep(file, former)
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(dump_table(table), "utf-8")
+    former = load_table(file) if file.exists() else None
+    if former == table:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        new = folder / f".{table.name}.new"
+        new.write_text(dump_table(table), "utf-8")
+        if former is not None:
+            _keep(file, former)
+        new.replace(file)
+    except OSError as error:
+        raise StoreFault(f"the price table {file} could not be written: {error.strerror}") from None
     return file
 
 

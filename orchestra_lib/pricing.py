@@ -233,7 +233,8 @@ class Attempt:
     `priced_as` is the name to look up in a price table. `wall_s` excludes `queue_s`, the wait for
     a free place, and `backoff_s`, the wait that a failed try before it asked for. `billed` is False
     for a try that failed before anything was charged. `reported_cost_usd` is what the provider
-    itself says it charged; it is kept beside our figure and never replaces it.
+    itself says it charged; it is kept beside our figure and never replaces it, and what is no
+    amount of money counts as not reported.
     """
 
     priced_as: str
@@ -244,6 +245,11 @@ class Attempt:
     billed: bool = True
     error: str | None = None
     reported_cost_usd: float | None = None
+
+    def __post_init__(self) -> None:
+        said = self.reported_cost_usd
+        if said is not None and not (math.isfinite(said) and said >= 0):
+            object.__setattr__(self, "reported_cost_usd", None)
 
 
 def cost_usd(attempt: Attempt, price: Price | None) -> float | None:

@@ -5,7 +5,7 @@ import pytest
 from amounts import tables
 from hypothesis import HealthCheck, given, settings
 
-from orchestra_lib.errors import BadInput
+from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.pricelist import dump_table, find_table, load_old_tables, load_table, load_tables, save_table
 from orchestra_lib.pricing import Price, PriceTable
 
@@ -143,3 +143,22 @@ def test_an_edited_table_counts_at_once(tmp_path):
     before = load_table(file)
     file.write_text(MINE.replace("output_usd_per_mtok = 8.0", "output_usd_per_mtok = 12.0"))
     assert (before.find("gpt-5").output_usd_per_mtok, load_table(file).find("gpt-5").output_usd_per_mtok) == (8.0, 12.0)
+
+
+def test_a_table_that_cannot_be_read_or_written_is_one_clear_line(tmp_path):
+    (tmp_path / "t.toml").mkdir()
+    with pytest.raises(BadInput, match="cannot be read: Is a directory"):
+        load_table(tmp_path / "t.toml")
+    (tmp_path / "prices").write_text("in the way")
+    with pytest.raises(StoreFault, match="could not be written"):
+        save_table(PriceTable(name="t", dated=date(2026, 1, 1), source="s"), tmp_path / "prices")
+
+
+def test_a_full_disk_leaves_the_table_that_stood_there(tmp_path):
+    price = Price(call_usd=1.0, source="test")
+    first = PriceTable(name="t", dated=date(2026, 1, 1), source="s", prices={"a": price})
+    save_table(first, tmp_path)
+    (tmp_path / ".t.new").mkdir()  # stands for a disk that takes no new file
+    with pytest.raises(StoreFault, match="could not be written"):
+        save_table(replace(first, source="another"), tmp_path)
+    assert load_table(tmp_path / "t.toml") == first

@@ -9,6 +9,7 @@ from amounts import attempts, ledgers, prices, seconds, tables, token_prices, to
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.pricing import (
     JUDGE,
@@ -301,3 +302,27 @@ def test_reasoning_that_a_provider_counts_apart_becomes_part_of_the_output():
     apart = Usage(input_tokens=10, output_tokens=50, reasoning_tokens=150)
     assert with_reasoning_inside(apart) == replace(apart, output_tokens=200)
     assert with_reasoning_inside(Usage(reasoning_tokens=5)) == Usage(reasoning_tokens=5)
+
+
+@pytest.mark.parametrize("said", [math.nan, math.inf, -0.01])
+def test_what_is_no_amount_of_money_was_not_reported(said):
+    assert Attempt(priced_as="a", wall_s=1.0, reported_cost_usd=said).reported_cost_usd is None
+
+
+@pytest.mark.parametrize(
+    "data, meant",
+    [
+        (
+            {"priced_as": "a", "usage": {"input_tokens": 1, "output_tokens": 2}, "wall_s": 1.0, "queue_s": 0.5},
+            Attempt(priced_as="a", usage=Usage(input_tokens=1, output_tokens=2), wall_s=1.0, queue_s=0.5),
+        ),
+        ({"call_usd": 1.0, "source": "then"}, Price(call_usd=1.0, source="then")),
+        (
+            {"name": "t", "dated": "2026-01-01", "source": "then", "prices": {}, "aliases": {}},
+            PriceTable(name="t", dated=date(2026, 1, 1), source="then"),
+        ),
+    ],
+)
+def test_records_of_the_first_form_are_read_as_they_were_meant(data, meant):
+    assert from_data(data, type(meant), where="an old journal") == meant
+    assert from_data(to_data(meant), type(meant), where="a new one") == meant
