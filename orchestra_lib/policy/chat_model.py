@@ -1,19 +1,16 @@
 """A language model as the orchestrator: the free loop of protocol `chat`, in any of its call styles."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 
 from orchestra_lib import chat
-from orchestra_lib.call_text import COERCED, ReadCall
+from orchestra_lib.call_text import ReadCall
 from orchestra_lib.chat import CallStyle
-from orchestra_lib.coercion import coerce
 from orchestra_lib.generation import ChatRequest, Delta, Generation
 from orchestra_lib.json_text import decode
-from orchestra_lib.policy.spoken import Spoken, speak
+from orchestra_lib.policy.spoken import Spoken, coerced, speak
 from orchestra_lib.protocols import ChatModel, PolicySpec, Situation
 from orchestra_lib.reading import Reading
-from orchestra_lib.tool import ToolSpec
 
 
 class ChatPolicy:
@@ -59,7 +56,7 @@ class ChatPolicy:
         found, content = spoken.calls, spoken.said.content
         if self._style is CallStyle.CONSTRAINED:
             found, content = _action(spoken.said)
-        calls = [_coerced(call, situation.setting.tools) for call in found]
+        calls = [coerced(call, situation.setting.tools) for call in found]
         answer = content or None if not calls and not spoken.cut else None
         return spoken.generation(situation, calls=calls, content=content, answer=answer)
 
@@ -79,11 +76,3 @@ def _action(said: Reading) -> tuple[tuple[ReadCall, ...], str]:
     readable = isinstance(name, str) and isinstance(arguments, dict)
     call = ReadCall(name=str(name).strip(), arguments=arguments if readable else None, text=said.content)
     return (call.flagged(level),), ""
-
-
-def _coerced(call: ReadCall, tools: Sequence[ToolSpec]) -> ReadCall:
-    schema = next((spec.parameters for spec in tools if spec.name == call.name), None)
-    if call.arguments is None or schema is None:
-        return call
-    arguments = coerce(call.arguments, schema)
-    return call if arguments is call.arguments else replace(call, arguments=dict(arguments)).flagged(COERCED)

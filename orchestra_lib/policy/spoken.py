@@ -5,12 +5,13 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from orchestra_lib.call_text import BOX, BOX_END, CUT_OFF, ReadCall, arguments_of
+from orchestra_lib.call_text import BOX, BOX_END, COERCED, CUT_OFF, ReadCall, arguments_of
+from orchestra_lib.coercion import coerce
 from orchestra_lib.generation import Channel, ChatRequest, Completion, Delta, Generation, RawCall
 from orchestra_lib.protocols import ChatModel, Situation
 from orchestra_lib.reading import Reader, Reading, read
 from orchestra_lib.record import record
-from orchestra_lib.tool import ToolCall
+from orchestra_lib.tool import ToolCall, ToolSpec
 
 _CUT = ("length", "content_filter")
 
@@ -81,6 +82,15 @@ def native(call: RawCall) -> ReadCall:
     """A call that the server read out of the reply."""
     arguments, recovered = arguments_of(call.arguments_text)
     return ReadCall(name=call.name.strip(), arguments=arguments, text=call.arguments_text, recovered=recovered)
+
+
+def coerced(call: ReadCall, tools: Sequence[ToolSpec]) -> ReadCall:
+    """A call with its arguments brought to the types of its tool's schema, and flagged when they were not."""
+    schema = next((spec.parameters for spec in tools if spec.name == call.name), None)
+    if call.arguments is None or schema is None:
+        return call
+    arguments = coerce(call.arguments, schema)
+    return call if arguments is call.arguments else replace(call, arguments=dict(arguments)).flagged(COERCED)
 
 
 def _all_calls(completion: Completion, said: Reading) -> tuple[ReadCall, ...]:

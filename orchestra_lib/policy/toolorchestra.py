@@ -4,15 +4,14 @@ It remembers nothing: its prompt is built anew each turn from the record. See `o
 """
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
-from orchestra_lib.call_text import ReadCall, arguments_of
-from orchestra_lib.generation import Channel, ChatRequest, Completion, Delta, Generation
+from orchestra_lib.call_text import ReadCall
+from orchestra_lib.generation import ChatRequest, Delta, Generation, RawCall
+from orchestra_lib.policy.spoken import Spoken, coerced, native, numbered, speak
 from orchestra_lib.protocols import ChatModel, PolicySpec, Situation
-from orchestra_lib.reading import Reader, Reading, read
-from orchestra_lib.record import record
-from orchestra_lib.tool import ToolCall, ToolSpec
+from orchestra_lib.tool import ToolSpec
 from orchestra_lib.toolorchestra import PROTOCOL, domain
 from orchestra_lib.toolorchestra.aliases import EXPERT, SEARCH, Kit, openai_tools, parameter_of
 from orchestra_lib.toolorchestra.context import HLE, Regime, orchestrator_context
@@ -58,7 +57,7 @@ class ToolOrchestra:
 
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
         """Stream one reply and pick its call."""
-        async with aclosing(_spoken(self._model, self.request(situation))) as parts:
+        async with aclosing(speak(self._model, self.request(situation))) as parts:
             async for part in parts:
                 yield part if isinstance(part, Delta) else self._generation(part, situation)
 
@@ -78,11 +77,11 @@ class ToolOrchestra:
             seed=setting.seed,
         )
 
-    def _generation(self, spoken: "_Spoken", situation: Situation) -> Generation:
+    def _generation(self, spoken: Spoken, situation: Situation) -> Generation:
         known = {tool.name for tool in self._kit.tools}
         offered = {spec.name: spec for spec in situation.setting.tools if spec.name in known}
         valid = [call for call in spoken.calls if _is_choice(call, offered)]
-        return spoken.generation(situation, calls=(valid or spoken.calls)[:1])
+        return spoken.generation(situation, calls=(valid or spoken.calls)[:1], content=spoken.said.content, answer=None)
 
 
 class ToolOrchestraInDomain:
@@ -119,7 +118,7 @@ class ToolOrchestraInDomain:
         if move is not None:
             yield _played(move, situation)
             return
-        async with aclosing(_spoken(self._model, self.request(situation))) as parts:
+        async with aclosing(speak(self._model, self.request(situation))) as parts:
             async for part in parts:
                 yield part if isinstance(part, Delta) else self._generation(part, situation)
 
@@ -136,59 +135,14 @@ class ToolOrchestraInDomain:
             seed=situation.setting.seed,
         )
 
-    def _generation(self, spoken: "_Spoken", situation: Situation) -> Generation:
+    def _generation(self, spoken: Spoken, situation: Situation) -> Generation:
         experts = {spec.name: spec for spec in situation.setting.tools if spec.name == EXPERT}
         handed = [call for call in spoken.calls if _is_choice(call, experts)]
-        calls = handed[:1] or spoken.calls[: domain.MAX_CALLS]
+        own = [coerced(call, situation.setting.tools) for call in spoken.calls[: domain.MAX_CALLS]]
+        calls = handed[:1] or own
         message = domain.message_of(spoken.said.content)
-        # A reply cut by the token limit is no message: half a sentence must not end the episode.
-        finished = message and not calls and spoken.completion.finish_reason != "length"
-        return spoken.generation(situation, calls=calls, content=message, answer=message if finished else None)
-
-
-@record
-class _Spoken:
-    """A reply, whole and read. `calls` are those that the server read, then those in the text."""
-
-    completion: Completion
-    said: Reading
-    calls: tuple[ReadCall, ...]
-
-    def generation(
-        self, situation: Situation, *, calls: Sequence[ReadCall], content: str | None = None, answer: str | None = None
-    ) -> Generation:
-        completion = self.completion
-        return Generation(
-            raw_text=_raw_text(completion),
-            reasoning="\n".join(part for part in (completion.reasoning.strip(), self.said.reasoning) if part),
-            content=self.said.content if content is None else content,
-            calls=_numbered(calls, situation),
-            answer=answer,
-            token_ids=completion.token_ids,
-            attempts=completion.attempts,
-        )
-
-
-async def _spoken(model: ChatModel, request: ChatRequest) -> AsyncGenerator[Delta | _Spoken, None]:
-    reader = Reader()
-    async with aclosing(model.stream(request)) as parts:
-        async for part in parts:
-            if isinstance(part, Delta):
-                for delta in [part] if part.channel is Channel.REASONING else reader.feed(part.text):
-                    yield delta
-                continue
-            for delta in reader.close():
-                yield delta
-            said = read(part.content)
-            native = (_native(call.name, call.arguments_text) for call in part.calls)
-            yield _Spoken(completion=part, said=said, calls=(*native, *said.calls))
-            return
-    raise RuntimeError(f"model {model.name} ended its stream without a Completion; yield exactly one")
-
-
-def _native(name: str, text: str) -> ReadCall:
-    arguments, recovered = arguments_of(text)
-    return ReadCall(name=name.strip(), arguments=arguments, text=text, recovered=recovered)
+        answer = message or None if not calls and not spoken.cut else None
+        return spoken.generation(situation, calls=calls, content=message, answer=answer)
 
 
 def _is_choice(call: ReadCall, offered: Mapping[str, ToolSpec]) -> bool:
@@ -200,34 +154,10 @@ def _is_choice(call: ReadCall, offered: Mapping[str, ToolSpec]) -> bool:
     return set(call.arguments) == {parameter} and call.arguments[parameter] in schema["enum"]
 
 
-def _numbered(calls: Sequence[ReadCall], situation: Situation) -> tuple[ToolCall, ...]:
-    """Ids of our own: servers leave them out, repeat them, or change their form."""
-    turn = len(situation.turns) + 1
-    return tuple(
-        ToolCall(
-            id=f"call_{turn}_{place}",
-            tool=call.name,
-            arguments=call.arguments,
-            arguments_text=call.text,
-            recovered=call.recovered,
-        )
-        for place, call in enumerate(calls, start=1)
-    )
-
-
-def _raw_text(completion: Completion) -> str:
-    """All that the model wrote; calls that the server took out of the text stand in boxes again, as it wrote them."""
-    boxes = (
-        f'<tool_call>\n{{"name": {json.dumps(call.name)}, "arguments": {call.arguments_text}}}\n</tool_call>'
-        for call in completion.calls
-    )
-    return "\n".join(part for part in (completion.content, *boxes) if part)
-
-
 def _played(move: domain.ExpertMove, situation: Situation) -> Generation:
     """An expert's move as this turn's: it cost nothing further, and no token of it is the orchestrator's."""
-    calls = tuple(_native(call.name, call.arguments_text) for call in move.calls)
-    message = move.content if not calls else None
-    return Generation(
-        raw_text="", content=move.content, calls=_numbered(calls[: domain.MAX_CALLS], situation), answer=message or None
-    )
+    sent = move.calls[: domain.MAX_CALLS]
+    read = (native(RawCall(id="", name=call.name, arguments_text=call.arguments_text)) for call in sent)
+    calls = [coerced(call, situation.setting.tools) for call in read]
+    answer = move.content or None if not calls else None
+    return Generation(raw_text="", content=move.content, calls=numbered(calls, situation), answer=answer)
