@@ -8,8 +8,9 @@ import threading
 import warnings
 import webbrowser
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported
 
@@ -50,6 +51,7 @@ def create_app(workbench: Workbench, *, host: str = "127.0.0.1", on_progress: Pr
         await workbench.close()
 
     app = FastAPI(title="Orchestra Workbench", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.runs = runs
     api.install(app, workbench, runs)
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
     _mount_pages(app)
@@ -102,7 +104,19 @@ def serve(
         opener.start()
     app = create_app(workbench, host=host, on_progress=on_progress)
     print(f"Orchestra Workbench: {address}   (Ctrl+C stops it)", file=sys.stderr, flush=True)
-    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=3)
+    server = _Server(uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=3))
+    with suppress(KeyboardInterrupt):  # uvicorn has stopped in order, and raises it again to say why
+        server.run()
+    if not server.started:
+        raise SystemExit(3)
+
+
+class _Server(uvicorn.Server):
+    """Stops the runs before it waits for the pages that follow them, or it would wait for them in vain."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.config.app.state.runs.stop_all()  # type: ignore[union-attr]  # the app that `serve` made
+        super().handle_exit(sig, frame)
 
 
 def _check_free(host: str, port: int) -> None:

@@ -109,6 +109,7 @@ class RunManager:
         self._workbench = workbench
         self._live: dict[str, LiveRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self.closing = False
 
     def running(self) -> list[Trajectory]:
         return [run.trajectory for run in self._live.values()]
@@ -134,6 +135,12 @@ class RunManager:
             run.cancel.set()
         return run is not None
 
+    def stop_all(self) -> None:
+        """Ask every run to stop, and whoever reads a run of another process to read no further."""
+        self.closing = True
+        for run in self._live.values():
+            run.cancel.set()
+
     def events(self, run_id: str) -> list[Event]:
         """The journalled events of a run. Raises `BadInput` when there is no such run."""
         events = self._workbench.journal.read(run_id)
@@ -152,8 +159,7 @@ class RunManager:
 
     async def close(self, grace_s: float = 5.0) -> None:
         """Stop what runs and wait a moment, so that every record ends properly."""
-        for run in self._live.values():
-            run.cancel.set()
+        self.stop_all()
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=grace_s)
         for task in set(self._tasks):

@@ -42,6 +42,8 @@ async def stored(runs: RunManager, run_id: str, events: list[Event], after: int)
         if not going_on:
             yield _named("broken", {"message": "the process that ran this ended before the run did"})
             break
+        if runs.closing:
+            break
         yield _PING
         await asyncio.sleep(_TAIL_S)
     yield _named("end", {})

@@ -145,7 +145,8 @@ def price_text(price: Price | None) -> str | None:
         return "free"
     parts = []
     if price.input_usd_per_mtok is not None and price.output_usd_per_mtok is not None:
-        parts.append(f"{_rate(price.input_usd_per_mtok)} / {_rate(price.output_usd_per_mtok)} per M")
+        dearer = " and up" if price.tiers else ""
+        parts.append(f"{_rate(price.input_usd_per_mtok)} / {_rate(price.output_usd_per_mtok)} per M{dearer}")
     if price.call_usd is not None:
         parts.append(f"${price.call_usd:.4f} / call")
     if price.second_usd is not None:

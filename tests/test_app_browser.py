@@ -10,7 +10,7 @@ import time
 import pytest
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import expect, sync_playwright
 from scripted_workbench import ScriptedRoster
 
 from app.main import create_app
@@ -24,20 +24,31 @@ EXPECTED = re.compile(r"status of 404|net::ERR_FAILED")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture(scope="session")
-def browser_type_launch_args():
+@pytest.fixture(scope="module")
+def browser():
+    """Of this module and no longer: its event loop would be in the way of every `asyncio.run` in later tests."""
     if CHROMIUM is None:
         pytest.skip("no Chromium here: set CHROMIUM, or install it with scripts/system-packages.sh")
-    return {"executable_path": CHROMIUM, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
+def context(browser):
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
 def roster():
     return ScriptedRoster(pace_s=0.08)
 
 
-@pytest.fixture(scope="session")
-def base_url(browser_type_launch_args, roster, tmp_path_factory):
+@pytest.fixture(scope="module")
+def base_url(browser, roster, tmp_path_factory):
     workbench = Workbench(tmp_path_factory.mktemp("home"), roster=roster)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -351,3 +362,18 @@ def test_other_running_runs_are_one_click_away(open_page):
     expect(second.locator("#stop")).to_be_enabled(timeout=15_000)
     second.locator("#stop").click()
     expect(first.locator(".lv-end")).to_contain_text("Stopped by you", timeout=10_000)
+
+
+def test_code_in_an_answer_stands_in_a_well_and_is_still_only_text(open_page):
+    parts = open_page().evaluate(
+        """async () => {
+            const { prose } = await import("/wb/prose.js");
+            const answer = "Try <b>this</b>:\\n```python\\nprint('<i>')\\n```\\nDone. ``` is no fence.";
+            return prose(answer).map((node) => node.outerHTML);
+        }"""
+    )
+    assert parts == [
+        "<p>Try &lt;b&gt;this&lt;/b&gt;:</p>",
+        '<pre class="wb-args lv-code" tabindex="0">print(\'&lt;i&gt;\')</pre>',
+        "<p>Done. ``` is no fence.</p>",
+    ]

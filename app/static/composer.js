@@ -62,7 +62,11 @@ export class Composer {
       return;
     }
     this.offers = offers;
-    this.drawPickers(first ? { ...state.defaults, ...remembered() } : { orchestrator: byId("orchestrator").value, prices: byId("prices").value });
+    this.drawPickers(
+      first
+        ? { ...state.defaults, ...remembered() }
+        : { orchestrator: byId("orchestrator").value, prices: byId("prices").value },
+    );
     this.drawTools();
     this.askSentence();
   }
@@ -89,7 +93,8 @@ export class Composer {
       ),
     );
     const tables = this.state.prices.map((table) => table.name);
-    byId("prices").value = [wanted.prices, this.state.defaults.prices].find((name) => tables.includes(name)) ?? tables[0];
+    byId("prices").value =
+      [wanted.prices, this.state.defaults.prices].find((name) => tables.includes(name)) ?? tables[0];
     this.chosen();
   }
 

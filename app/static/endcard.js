@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { plain, plural } from "./format.js";
+import { prose } from "./prose.js";
 
 const ENDS = {
   cancelled: ["Stopped by you", "The run was stopped; calls that ran were closed."],
@@ -20,7 +21,11 @@ export function endCard(run, chip, actions) {
       "li",
       { class: "lv-end" },
       el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: "Answer" }), chip),
-      el("p", { class: "lv-answer", id: "answer", text: plain(run.answer) }),
+      el(
+        "div",
+        { class: "lv-answer", id: "answer", tabindex: "0", role: "region", "aria-label": "Answer" },
+        prose(run.answer),
+      ),
       actions,
     );
   }

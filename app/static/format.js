@@ -66,7 +66,7 @@ export function cost(view) {
     return el("span", { class: "wb-mut wb-thin", title: "The price table says 0", text: "free" });
   if (view.kind === "not_billed")
     return el("span", { class: "wb-mut wb-thin", title: view.why ?? "", text: "not billed" });
-  return el("span", { text: usd(view.usd) });
+  return el("span", { title: `${view.usd} USD`, text: usd(view.usd) });
 }
 
 /** A number of tokens, or the dash of a model that did not tell. */

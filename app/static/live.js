@@ -20,7 +20,7 @@ const EXAMPLES = [
   "What is 48213 × 977?",
   "What is the capital of Mongolia?",
   "Which has more people, Kenya or Poland?",
-  "Plot the primes below 500 by last digit",
+  "Write a function that reverses the words of a sentence",
 ];
 const CLOCK_MS = 200;
 const POLL_MS = { weights: 1500, running: 3000, idle: 8000 };
@@ -247,6 +247,7 @@ class Live {
     try {
       const { id } = await postJson("/api/runs", order);
       history.pushState(null, "", `/?run=${encodeURIComponent(id)}`);
+      byId("task").blur(); // from here on the keys are for the turns
       this.show(id);
       this.poll();
     } catch (error) {

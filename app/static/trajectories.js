@@ -185,7 +185,7 @@ class Trajectories {
       el(
         "span",
         { class: "m" },
-        el("span", { class: "lv-cut", text: `${plain(row.orchestrator)} · ${row.wish}` }),
+        el("span", { class: "lv-cut", title: row.wish, text: `${plain(row.orchestrator)} · ${row.wish}` }),
         badges,
       ),
       el("span", { class: "g" }, glyph(row.glyph)),
