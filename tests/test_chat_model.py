@@ -1,12 +1,16 @@
 import asyncio
+import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from playing import Echo, run, setting
+from playing import Echo, events_of, run, setting
 
 from orchestra_lib.chat import CallStyle
+from orchestra_lib.codec import event_from_line, event_to_line
+from orchestra_lib.event import fold
 from orchestra_lib.generation import Channel, Completion, Delta, Generation, RawCall
+from orchestra_lib.limits import Limits
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.protocols import PolicySpec, Situation
 from orchestra_lib.reading import read
@@ -221,3 +225,68 @@ def test_stored_text_reads_as_the_calls_that_were_made(sent):
     generation = act(policy(Completion(content="So.", calls=raw)))[-1]
     again = read(generation.raw_text).calls
     assert [(call.tool, call.arguments) for call in generation.calls] == [(call.name, call.arguments) for call in again]
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        [
+            "<think>",
+            "</think>",
+            "<tool_call>",
+            "</tool_call>",
+            "{",
+            "}",
+            '"',
+            "'",
+            "[",
+            "\\",
+            "\ud83d",
+            "\0",
+            " a ",
+            "<|im_end|>",
+            '{"name":"echo","arguments":{"word":"b"}}',
+            '{"tool":"echo","arguments":{}}',
+            '{"answer":"c"}',
+            "1e999",
+            "NaN",
+        ]
+    ),
+    max_size=8,
+).map("".join)
+SAID = st.builds(
+    Completion,
+    content=WORDS,
+    reasoning=WORDS,
+    calls=st.lists(
+        st.builds(RawCall, id=WORDS, name=st.sampled_from(["echo", " echo", "", "Echo"]) | WORDS, arguments_text=WORDS),
+        max_size=3,
+    ).map(tuple),
+    finish_reason=st.sampled_from(["stop", "length", "tool_calls", "nonsense", None]),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(SAID, min_size=5, max_size=5), st.sampled_from(list(CallStyle)))
+def test_whatever_a_model_says_every_call_is_answered_once_and_the_record_is_whole(said, style):
+    """C5, G4"""
+    model = policy(*said, style=style)
+    events = asyncio.run(events_of(model, [Echo()], limits=Limits(max_turns=5)))
+    trajectory = fold(event_from_line(event_to_line(event), where="test") for event in events)
+    answered = [event.observation.call_id for event in events if event.kind == "call_finished"]
+    assert answered == list(dict.fromkeys(answered))
+    assert set(answered) == {call.call.id for call in trajectory.calls}
+    assert trajectory.stop in ("answered", "max_turns", "loop")
+    for request in model._model.asked:
+        _check_conversation(request.messages, style)
+
+
+def _check_conversation(messages, style):
+    """What an API demands of a conversation: it can be sent, and every call has its result right behind it."""
+    json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
+    for place, message in enumerate(messages):
+        asked = [call["id"] for call in message.get("tool_calls", ())]
+        results = [later["tool_call_id"] for later in messages[place + 1 : place + 1 + len(asked)]]
+        assert results == asked
+        assert all(
+            isinstance(json.loads(call["function"]["arguments"]), dict) for call in message.get("tool_calls", ())
+        )

@@ -201,7 +201,7 @@ def _parameters(
     properties = {name: dict(parameter) for name, parameter in form.schema["properties"].items()}
     for name, parameter in properties.items():
         notes = [note for note in getattr(hints[name], "__metadata__", ()) if isinstance(note, str)]
-        if description := parameter.get("description") or " ".join(notes) or said.get(name):
+        if description := " ".join(notes) or said.get(name) or parameter.get("description"):
             parameter["description"] = description
         default = signature.parameters[name].default
         if default is not inspect.Parameter.empty and default is not None:
