@@ -1,6 +1,7 @@
 """What was recorded is replayed exactly, by the whole request, and nothing else is made up."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
@@ -132,6 +133,12 @@ def test_a_replay_is_priced_by_a_row_of_its_own(tmp_path):
     model = Recorded("big", Recordings(tmp_path))
     (attempt,) = parts(model)[-1].attempts
     assert replace(PRICES, prices=row).find(attempt.priced_as).free
+
+
+def test_an_option_that_a_request_leaves_alone_is_not_part_of_its_hash(tmp_path):
+    parts(Recorder(Model(said("a")), Recordings(tmp_path)))
+    (text,) = (path.read_text("utf-8") for path in tmp_path.rglob("*.json"))
+    assert list(json.loads(text)["asked"]["request"]) == ["messages", "temperature"]
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,10 @@ class Recorded:
 
 
 def _asked(model: str, request: ChatRequest) -> Mapping[str, Any]:
-    return {"model": model, "request": to_data(request)}
+    # What a request leaves at its default does not count, so that a new kind of option ages no recording.
+    usual = to_data(ChatRequest(messages=()))
+    said = {name: value for name, value in to_data(request).items() if value != usual[name]}
+    return {"model": model, "request": said}
 
 
 def _words(request: ChatRequest) -> str:
