@@ -11,6 +11,7 @@ and is raised at once. `BadInput` is the person's: one clear line, exit code 2.
     ├── ModelMistake
     └── WorldFault
         ├── ProviderFault      an endpoint is down, slow or lies
+        │   └── ContextOverflow    the conversation is longer than the model takes
         ├── SandboxFault       no isolation can be had, or it broke
         ├── WeightsFault       weights missing, half or corrupted
         └── StoreFault         disk full, file locked, journal unreadable
@@ -57,6 +58,12 @@ class ProviderFault(WorldFault):
     def __init__(self, message: str, attempts: "tuple[Attempt, ...]" = ()) -> None:
         super().__init__(message)
         self.attempts = attempts
+
+
+class ContextOverflow(ProviderFault):
+    """The conversation, with room for a reply, is longer than the model takes; the same request fails again."""
+
+    kind = "context_overflow"
 
 
 class SandboxFault(WorldFault):

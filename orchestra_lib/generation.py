@@ -28,7 +28,8 @@ class Delta:
 class ChatRequest:
     """One request in OpenAI's terms. `schema` constrains the reply to a JSON schema.
 
-    `tools` are OpenAI function tools for servers that call natively.
+    `tools` are OpenAI function tools for servers that call natively; with `must_call` the reply has to call one,
+    where the server can enforce that.
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -37,6 +38,7 @@ class ChatRequest:
     max_tokens: int = 1024
     temperature: float = 0.0
     seed: int | None = None
+    must_call: bool = False
 
 
 @record

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 
 from orchestra_lib.errors import ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
-from orchestra_lib.model.openai_compatible import Dialect, OpenAICompatible, Patience
+from orchestra_lib.model.dialect import Dialect, Patience
+from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.registry import Entry
 from orchestra_lib.model.server import EmbeddedServer
 from orchestra_lib.pricing import Attempt

@@ -4,81 +4,43 @@ The client library's own retries are off: every try is a row of the ledger, so t
 """
 
 import asyncio
+import json
 import os
-import random
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import field
 from typing import Any
 from urllib.parse import urlsplit
 
 import openai
 
-from orchestra_lib.errors import BadInput, ProviderFault
+from orchestra_lib.errors import BadInput, ContextOverflow, ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
 from orchestra_lib.model import wire
-from orchestra_lib.model.failure import Endpoint, Failure, failure_of
+from orchestra_lib.model.dialect import Dialect, Patience
+from orchestra_lib.model.failure import Address, Failure, failure_of
+from orchestra_lib.model.gate import Gate
 from orchestra_lib.model.reply import BrokenStream, Reply
-from orchestra_lib.pricing import Attempt
-from orchestra_lib.record import record
+from orchestra_lib.pricing import Attempt, Usage, with_reasoning_inside
+from orchestra_lib.toolorchestra.tokens import TokenCounter, count
 
+__all__ = ["Dialect", "OpenAICompatible", "Patience"]
 
-@record
-class Dialect:
-    """Where a server departs from the common API.
-
-    `strict_schema` asks for OpenAI's strict mode, which accepts only a part of JSON schema.
-    `extra_body` is sent as it stands, for example vLLM's `{"return_token_ids": true}`.
-    """
-
-    max_tokens_field: str = "max_tokens"
-    strict_schema: bool = False
-    takes_temperature: bool = True
-    takes_seed: bool = True
-    reports_usage: bool = True
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def guess(cls, base_url: str, model: str) -> "Dialect":
-        """The dialect that a well-known address and model name imply."""
-        if urlsplit(base_url).hostname != "api.openai.com":
-            return cls()
-        fixed = model.startswith(("o1", "o3", "o4", "gpt-5"))  # reasoning families refuse a temperature
-        return cls(max_tokens_field="max_completion_tokens", takes_temperature=not fixed)
-
-
-@record
-class Patience:
-    """How long to wait, in seconds, and how often to try again.
-
-    `idle_s` is the longest silence within a stream, `total_s` the end of it all, waits included.
-    A server that asks for a wait beyond `longest_wait_s` is not tried again.
-    """
-
-    connect_s: float = 10.0
-    idle_s: float = 120.0
-    total_s: float = 600.0
-    max_retries: int = 2
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 30.0
-
-    def before_retry(self, retry: int, asked_s: float | None) -> float | None:
-        """Seconds to wait before the retry of this number (0 first), with jitter; None means give up."""
-        if retry >= self.max_retries:
-            return None
-        backoff = self.first_wait_s * 2.0**retry * random.uniform(0.75, 1.25)  # noqa: S311  # jitter, not a secret
-        wait = max(asked_s or 0.0, min(backoff, self.longest_wait_s))
-        return wait if wait <= self.longest_wait_s else None
+_OVERCOUNT = 2.0
+"""How many times too many tokens a stand-in for a tokenizer may count; the language and the model decide."""
 
 
 class OpenAICompatible:
     """A `ChatModel` behind an HTTP address. `name` prices it, `model` is what the server calls it.
 
     The key is `api_key`, or what the environment variable `api_key_env` holds when a request is
-    made; a server that needs none gets a placeholder. Raises `BadInput` for an address that is no
-    http(s) URL. `stream` raises `ProviderFault` when every try failed, or when a reply broke off
-    after part of it was handed on; closing the iterator closes the connection.
+    made; a server that needs none gets a placeholder. `gate` limits the requests to the provider.
+    With a `counter`, tokens that the server does not report are counted here and marked as estimated, and a
+    conversation that cannot fit into `context` tokens is not even sent.
+
+    Raises `BadInput` for an address that is no http(s) URL. `stream` raises `ProviderFault` when every
+    try failed, or when a reply broke off after part of it was handed on, and `ContextOverflow` when the conversation
+    is too long; closing the iterator closes the connection.
     """
 
     def __init__(
@@ -91,6 +53,9 @@ class OpenAICompatible:
         api_key_env: str | None = None,
         patience: Patience | None = None,
         dialect: Dialect | None = None,
+        gate: Gate | None = None,
+        counter: TokenCounter | None = None,
+        context: int | None = None,
     ) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -102,6 +67,8 @@ class OpenAICompatible:
         self._api_key_env = api_key_env
         self._patience = patience or Patience()
         self._dialect = dialect or Dialect.guess(base_url, model)
+        self._gate = gate or Gate()
+        self._counter, self._context = counter, context
 
     @property
     def name(self) -> str:
@@ -109,27 +76,35 @@ class OpenAICompatible:
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
         """Deltas, then one `Completion` whose attempts include the failed tries."""
-        deadline = time.monotonic() + self._patience.total_s
-        attempts: list[Attempt] = []
+        self._check_fits(request)
+        left_s, backoff_s, attempts = self._patience.total_s, 0.0, list[Attempt]()
         while True:
-            started, shown, reply = time.monotonic(), False, Reply()
-            try:
-                async with aclosing(self._try(request, reply, deadline)) as deltas:
-                    async for delta in deltas:
-                        shown = True
-                        yield delta
-                final = self._attempt(started, usage=reply.usage)
-                completion = reply.completion((*attempts, final))
-            except (openai.OpenAIError, TimeoutError, ValueError, RecursionError) as error:
-                failure = failure_of(error, self._endpoint())
-                # Once it has begun to write a provider may charge for it; before that it does not.
-                attempts.append(self._attempt(started, error=failure.message, billed=shown, usage=reply.usage))
-                await self._wait_or_raise(failure, shown, tuple(attempts), deadline)
-                continue
-            yield completion
-            return
+            failure, shown, reply = None, False, Reply(self._dialect.reasoning_fields)
+            async with self._gate.place() as queue_s:
+                started = time.monotonic()
+                waited = {"started": started, "queue_s": queue_s, "backoff_s": backoff_s}
+                try:
+                    async with aclosing(self._try(request, reply, started + left_s)) as deltas:
+                        async for delta in deltas:
+                            shown = True
+                            yield delta
+                    final = self._attempt(**waited, **self._reported(request, reply))
+                    completion = reply.completion((*attempts, final))
+                except (openai.OpenAIError, TimeoutError, ValueError, RecursionError) as error:
+                    failure = failure_of(error, self._address())
+                    # Once it has begun to write a provider may charge for it; before that it does not.
+                    told = {"usage": reply.usage} if not shown else self._reported(request, reply)
+                    attempts.append(self._attempt(**waited, **told, error=failure.message, billed=shown))
+            if failure is None:
+                yield completion
+                return
+            left_s -= time.monotonic() - started
+            backoff_s = self._wait_after(failure, shown, tuple(attempts), left_s)
+            left_s -= backoff_s
+            await asyncio.sleep(backoff_s)
 
     async def _try(self, request: ChatRequest, reply: Reply, deadline: float) -> AsyncGenerator[Delta, None]:
+        deadline = min(deadline, time.monotonic() + self._patience.attempt_s)
         async with wire.client(self._base_url) as client:
             async with asyncio.timeout(_left(deadline)):
                 stream = await self._ask(client, request)
@@ -147,15 +122,41 @@ class OpenAICompatible:
                     for delta in reply.add(chunk):
                         yield delta
 
-    async def _wait_or_raise(
-        self, failure: Failure, shown: bool, attempts: tuple[Attempt, ...], deadline: float
-    ) -> None:
+    def _wait_after(self, failure: Failure, shown: bool, attempts: tuple[Attempt, ...], left_s: float) -> float:
+        """Seconds until the next try. Raises when there is none."""
         tries = len(attempts)
         wait_s = self._patience.before_retry(tries - 1, failure.wait_s) if failure.retryable and not shown else None
-        if wait_s is None or wait_s >= _left(deadline):
+        if wait_s is None or wait_s >= left_s:
             times = f" (after {tries} tries)" if tries > 1 else ""
-            raise ProviderFault(failure.message + times, attempts) from None
-        await asyncio.sleep(wait_s)
+            fault = ContextOverflow if failure.too_long else ProviderFault
+            raise fault(failure.message + times, attempts)
+        if failure.wait_s:
+            self._gate.close_for(failure.wait_s)
+        return wait_s
+
+    def _check_fits(self, request: ChatRequest) -> None:
+        if self._context is None or self._counter is None:
+            return
+        told = self._count_request(request, self._counter)
+        least = told if self._counter.exact else int(told / _OVERCOUNT)
+        if least + request.max_tokens > self._context:
+            raise ContextOverflow(
+                f"the conversation has at least {least:,} tokens and {self._model} takes {self._context:,} with "
+                f"{request.max_tokens:,} kept for the reply; nothing was sent"
+            )
+
+    def _count_request(self, request: ChatRequest, counter: TokenCounter) -> int:
+        return count(counter, json.dumps([request.messages, request.tools], ensure_ascii=False, default=dict))
+
+    def _reported(self, request: ChatRequest, reply: Reply) -> dict[str, Any]:
+        """What an attempt says of tokens and money; tokens are counted here where the server said nothing."""
+        usage = reply.usage
+        if usage is None and self._counter is not None:
+            given, made = self._count_request(request, self._counter), count(self._counter, reply.text)
+            usage = Usage(input_tokens=given, output_tokens=made, estimated=True)
+        elif usage is not None and self._dialect.reasoning_apart:
+            usage = with_reasoning_inside(usage)
+        return {"usage": usage, "reported_cost_usd": reply.cost_usd}
 
     async def _ask(self, client: openai.AsyncOpenAI, request: ChatRequest) -> openai.AsyncStream[object]:
         # `chat.completions.create` would walk the conversation and every chunk along their types, which costs
@@ -163,7 +164,7 @@ class OpenAICompatible:
         return await client.post(
             "/chat/completions",
             cast_to=object,
-            body=self._body(request),
+            body=self._dialect.body(self._model, request),
             stream=True,
             stream_cls=openai.AsyncStream[object],
             options={
@@ -172,33 +173,12 @@ class OpenAICompatible:
             },
         )
 
-    def _body(self, request: ChatRequest) -> dict[str, Any]:
-        dialect = self._dialect
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [dict(message) for message in request.messages],
-            "stream": True,
-            dialect.max_tokens_field: request.max_tokens,
-        }
-        if dialect.takes_temperature:
-            body["temperature"] = request.temperature
-        if dialect.takes_seed and request.seed is not None:
-            body["seed"] = request.seed
-        if dialect.reports_usage:
-            body["stream_options"] = {"include_usage": True}
-        if request.tools:
-            body["tools"] = [dict(tool) for tool in request.tools]
-        if request.schema is not None:
-            schema = {"name": "reply", "schema": dict(request.schema), "strict": dialect.strict_schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return {**body, **dialect.extra_body}
-
     def _attempt(self, started: float, **rest: Any) -> Attempt:
         return Attempt(priced_as=self._name, wall_s=time.monotonic() - started, **rest)
 
-    def _endpoint(self) -> Endpoint:
+    def _address(self) -> Address:
         key_name = f"${self._api_key_env}" if self._api_key_env else "the model's settings"
-        return Endpoint(base_url=self._base_url, model=self._model, key_name=key_name, secret=self._key())
+        return Address(base_url=self._base_url, model=self._model, key_name=key_name, secret=self._key())
 
     def _key(self) -> str | None:
         return self._api_key or (os.environ.get(self._api_key_env) if self._api_key_env else None) or None

@@ -4,6 +4,8 @@ Chunks come from outside and may hold anything: fields of a wrong type count as 
 stream that cannot be one reply raises `BrokenStream`.
 """
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from orchestra_lib.generation import Channel, Completion, Delta, RawCall
@@ -11,7 +13,8 @@ from orchestra_lib.pricing import Attempt, Usage
 
 MAX_REPLY_CHARS = 4_000_000
 """Far above any real reply; a server that floods is cut off here."""
-_REASONING_FIELDS = ("reasoning_content", "reasoning")
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+_COST_FIELDS = ("cost", "estimated_cost")  # OpenRouter, DeepInfra; in USD
 
 
 class BrokenStream(ValueError):
@@ -19,10 +22,15 @@ class BrokenStream(ValueError):
 
 
 class Reply:
-    """Collects chunks: `add` returns the text to show at once, `completion` the whole."""
+    """Collects chunks: `add` returns the text to show at once, `completion` the whole.
 
-    def __init__(self) -> None:
+    `usage` and `cost_usd` are what the server reported so far, None when it said nothing.
+    """
+
+    def __init__(self, reasoning_fields: Sequence[str] = REASONING_FIELDS) -> None:
         self.usage: Usage | None = None
+        self.cost_usd: float | None = None
+        self._reasoning_fields = reasoning_fields
         self._texts: dict[Channel, list[str]] = {Channel.REASONING: [], Channel.CONTENT: []}
         self._calls: list[_CallParts] = []
         self._by_index: dict[int, _CallParts] = {}
@@ -43,6 +51,12 @@ class Reply:
             self._finish_reason = _text(_part(choice, "finish_reason")) or self._finish_reason
         return deltas
 
+    @property
+    def text(self) -> str:
+        """Everything that the model wrote so far, its calls included."""
+        calls = (part for call in self._calls for part in (call.name, *call.arguments))
+        return "".join([*self._texts[Channel.REASONING], *self._texts[Channel.CONTENT], *calls])
+
     def completion(self, attempts: tuple[Attempt, ...]) -> Completion:
         """The whole reply. Raises `BrokenStream` when the stream ended before the reply did."""
         if self._finish_reason is None:
@@ -60,7 +74,7 @@ class Reply:
         calls = _part(delta, "tool_calls")
         for piece in calls if isinstance(calls, list) else []:
             self._read_call(piece)
-        reasoning = next((text for name in _REASONING_FIELDS if (text := _text(_part(delta, name)))), "")
+        reasoning = next((text for name in self._reasoning_fields if (text := _text(_part(delta, name)))), "")
         pairs = ((Channel.REASONING, reasoning), (Channel.CONTENT, _text(_part(delta, "content"))))
         deltas = [Delta(channel=channel, text=text) for channel, text in pairs if text]
         for piece in deltas:
@@ -87,15 +101,20 @@ class Reply:
         parts.arguments.append(text)
 
     def _read_usage(self, usage: object) -> None:
+        given, made = _part(usage, "prompt_tokens_details"), _part(usage, "completion_tokens_details")
         read = Usage(
             input_tokens=_count(_part(usage, "prompt_tokens")),
             output_tokens=_count(_part(usage, "completion_tokens")),
-            cached_tokens=_count(_part(_part(usage, "prompt_tokens_details"), "cached_tokens")),
-            reasoning_tokens=_count(_part(_part(usage, "completion_tokens_details"), "reasoning_tokens")),
+            cached_tokens=_count(_part(given, "cached_tokens")),
+            cache_write_tokens=_count(_part(given, "cache_write_tokens")),
+            reasoning_tokens=_count(_part(made, "reasoning_tokens")),
         )
-        # Usage is cumulative where a server repeats it: the last one that says something stands.
-        if read.input_tokens is not None or read.output_tokens is not None:
+        # Usage is cumulative where a server repeats it: the last one that says something stands, and
+        # zeros say nothing, since no prompt is empty.
+        if read.input_tokens or read.output_tokens:
             self.usage = read
+        costs = (_amount(_part(usage, name)) for name in _COST_FIELDS)
+        self.cost_usd = next((cost for cost in costs if cost is not None), self.cost_usd)
 
     def _read_token_ids(self, ids: object) -> None:
         if isinstance(ids, list) and all(isinstance(token, int) for token in ids):
@@ -129,3 +148,9 @@ def _text(value: object) -> str:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _amount(value: object) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value < math.inf else None

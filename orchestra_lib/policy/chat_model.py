@@ -17,7 +17,8 @@ class ChatPolicy:
     """Conducts with any `ChatModel`. `spec` bounds one generation for the budget.
 
     `opens_thinking` says that the model's template opens `<think>` in the prompt, so that the reply
-    begins within its reasoning.
+    begins within its reasoning. With `must_begin_with_call` a server that calls natively is told to have the first
+    turn call a tool, for models that call none of their own accord.
     """
 
     def __init__(
@@ -28,8 +29,10 @@ class ChatPolicy:
         style: CallStyle,
         temperature: float = 0.0,
         opens_thinking: bool = False,
+        must_begin_with_call: bool = False,
     ) -> None:
         self.spec = spec
+        self._must_begin = must_begin_with_call
         self._model, self._style, self._temperature = model, style, temperature
         self._thinking = opens_thinking
 
@@ -50,6 +53,7 @@ class ChatPolicy:
             max_tokens=self.spec.max_output_tokens or 4096,
             temperature=self._temperature,
             seed=setting.seed,
+            must_call=self._must_begin and not situation.turns,
         )
 
     def _generation(self, spoken: Spoken, situation: Situation) -> Generation:
