@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 
 import pytest
 from amounts import attempts, ledgers, prices, seconds, tables, token_prices, tokens, usages
@@ -299,6 +300,7 @@ def test_a_count_that_no_request_can_have_leaves_the_cost_unknown(part, count):
 
 
 def test_reasoning_that_a_provider_counts_apart_becomes_part_of_the_output():
+    """B4: the rule is the provider's and is applied once, where its reply is read."""
     apart = Usage(input_tokens=10, output_tokens=50, reasoning_tokens=150)
     assert with_reasoning_inside(apart) == replace(apart, output_tokens=200)
     assert with_reasoning_inside(Usage(reasoning_tokens=5)) == Usage(reasoning_tokens=5)
@@ -326,3 +328,21 @@ def test_what_is_no_amount_of_money_was_not_reported(said):
 def test_records_of_the_first_form_are_read_as_they_were_meant(data, meant):
     assert from_data(data, type(meant), where="an old journal") == meant
     assert from_data(to_data(meant), type(meant), where="a new one") == meant
+
+
+@given(usage=usages, price=token_prices)
+def test_a_cost_is_exact_to_the_last_digits_of_a_float(usage, price):
+    level = price.for_prompt(usage.input_tokens)
+    cached = min(usage.cached_tokens or 0, usage.input_tokens)
+    stored = min(usage.cache_write_tokens or 0, usage.input_tokens - cached)
+    written_rate = level.cache_write_usd_per_mtok
+    parts = (
+        (usage.input_tokens - cached - stored, level.input_usd_per_mtok),
+        (cached, level.cached_usd_per_mtok),
+        (stored, level.input_usd_per_mtok if written_rate is None else written_rate),
+        (usage.output_tokens, level.output_usd_per_mtok),
+    )
+    exact = sum(Fraction(rate) * count for count, rate in parts) / 10**6
+    assert cost_usd(Attempt(priced_as="a", usage=usage, wall_s=0.0), price) == pytest.approx(
+        float(exact), rel=1e-15, abs=0.0
+    )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib import pricecheck
-from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, seconds
+from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
 from orchestra_lib.ledger import repriced
 from orchestra_lib.paths import home
@@ -42,7 +42,7 @@ def show(
         print_json(to_data(found))
         return
     kind = " · nominal: nobody is billed" if found.nominal else ""
-    print(f"{found.name} · dated {found.dated} · {len(found.prices)} rows{kind}\n{found.source}\n")
+    print(printable(f"{found.name} · dated {found.dated} · {len(found.prices)} rows{kind}\n{found.source}\n"))
     head = ("name", "in", "out", "cached", "call", "second", "since", "remarks", "source")
     print_table(head, [_line(name, price) for name, price in found.prices.items()])
 
@@ -96,12 +96,12 @@ def resolve(
     else:
         for each, hit in found:
             if hit.price:
-                print(f"{each.name} ({each.dated}): {_why(hit, hit.price)}")
+                print(printable(f"{each.name} ({each.dated}): {_why(hit, hit.price)}"))
         for reason, by in (("no row, no alias and no rule", Match.UNKNOWN), ("several rules fit", Match.AMBIGUOUS)):
             if without := [each.name for each, hit in found if hit.by is by]:
-                print(f"unpriced in {', '.join(without)}: {reason}")
+                print(printable(f"unpriced in {', '.join(without)}: {reason}"))
         if not priced and near:
-            print(f"near, but not the same: {', '.join(near)}")
+            print(printable(f"near, but not the same: {', '.join(near)}"))
     if not priced:
         raise typer.Exit(1)
 
@@ -137,7 +137,8 @@ def update(
         if not json:
             print(f"{name} ({made.dated}): {_outcome(len(moved), file)}")
             for change in moved:
-                print(f"  {change.row}: {pricecheck.words(change.before)} → {pricecheck.words(change.after)}")
+                moves = f"{pricecheck.words(change.before)} → {pricecheck.words(change.after)}"
+                print(printable(f"  {change.row}: {moves}"))
     if json:
         print_json(report)
 
