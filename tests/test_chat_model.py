@@ -13,7 +13,7 @@ from orchestra_lib.generation import Channel, Completion, Delta, Generation, Raw
 from orchestra_lib.limits import Limits
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.protocols import PolicySpec, Situation
-from orchestra_lib.reading import read
+from orchestra_lib.reading import MAX_CALLS, read
 
 
 class Says:
@@ -146,6 +146,14 @@ def test_arguments_are_brought_to_their_schema_and_it_is_recorded():
 def test_a_call_whose_arguments_were_cut_off_is_none_without_arguments():
     first, last = calls_of(("echo", ""), ("echo", ""), finish="length")
     assert (first.arguments, last.arguments, last.recovered) == ({}, None, "cut_off")
+
+
+def test_a_flood_of_calls_is_bounded_and_its_text_is_kept():
+    generation = act(policy(Completion(content="", calls=(RawCall(id="", name="echo", arguments_text="{}"),) * 500)))[
+        -1
+    ]
+    assert len(generation.calls) == MAX_CALLS
+    assert generation.raw_text.count("<tool_call>") == 500
 
 
 def test_a_call_that_stands_in_the_text_as_well_is_made_once():

@@ -9,7 +9,7 @@ from orchestra_lib.call_text import BOX, BOX_END, COERCED, CUT_OFF, ReadCall, ar
 from orchestra_lib.coercion import coerce
 from orchestra_lib.generation import Channel, ChatRequest, Completion, Delta, Generation, RawCall
 from orchestra_lib.protocols import ChatModel, Situation
-from orchestra_lib.reading import Reader, Reading, read
+from orchestra_lib.reading import MAX_CALLS, Reader, Reading, read
 from orchestra_lib.record import record
 from orchestra_lib.tool import ToolCall, ToolSpec
 
@@ -99,7 +99,8 @@ def _all_calls(completion: Completion, said: Reading) -> tuple[ReadCall, ...]:
         # Its arguments may have been still to come: an empty object here would be a guess.
         sent[-1] = replace(sent[-1], arguments=None, recovered=CUT_OFF)
     known = [(call.name, call.arguments) for call in sent]
-    return (*sent, *(call for call in said.calls if (call.name, call.arguments) not in known))
+    every = (*sent, *(call for call in said.calls if (call.name, call.arguments) not in known))
+    return every[:MAX_CALLS]
 
 
 def _raw_text(completion: Completion) -> str:
