@@ -143,9 +143,13 @@ def test_arguments_are_brought_to_their_schema_and_it_is_recorded():
     assert generation.calls[0].arguments_text == '{"times":"3"}'
 
 
-def test_a_call_whose_arguments_were_cut_off_is_none_without_arguments():
-    first, last = calls_of(("echo", ""), ("echo", ""), finish="length")
-    assert (first.arguments, last.arguments, last.recovered) == ({}, None, "cut_off")
+def test_a_call_whose_arguments_were_cut_off_never_runs_without_them():
+    idle = Echo(parameters={"type": "object", "properties": {}})
+    cut = Completion(content="", calls=(RawCall(id="", name="echo", arguments_text=""),), finish_reason="length")
+    trajectory = run(policy(cut, Completion(content="x")), [idle])
+    (call,) = trajectory.calls
+    assert (call.call.arguments, call.call.recovered, call.observation.status) == (None, "cut_off", "rejected")
+    assert read(trajectory.turns[0].generation.raw_text).calls[0].arguments is None
 
 
 def test_a_flood_of_calls_is_bounded_and_its_text_is_kept():

@@ -95,9 +95,9 @@ def coerced(call: ReadCall, tools: Sequence[ToolSpec]) -> ReadCall:
 
 def _all_calls(completion: Completion, said: Reading) -> tuple[ReadCall, ...]:
     sent = [native(call) for call in completion.calls]
-    if sent and completion.finish_reason in _CUT and not sent[-1].text.strip():
-        # Its arguments may have been still to come: an empty object here would be a guess.
-        sent[-1] = replace(sent[-1], arguments=None, recovered=CUT_OFF)
+    if _is_last_cut(completion):
+        written = _written(completion.calls[-1], "")
+        sent[-1] = replace(sent[-1], arguments=None, text=written, recovered=CUT_OFF)
     known = [(call.name, call.arguments) for call in sent]
     every = (*sent, *(call for call in said.calls if (call.name, call.arguments) not in known))
     return every[:MAX_CALLS]
@@ -105,9 +105,17 @@ def _all_calls(completion: Completion, said: Reading) -> tuple[ReadCall, ...]:
 
 def _raw_text(completion: Completion) -> str:
     """All that the model wrote; calls that the server took out of the text stand in boxes again."""
-    boxes = (
-        f'{BOX}\n{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {call.arguments_text or "{}"}}}\n'
-        f"{BOX_END}"
-        for call in completion.calls
-    )
-    return "\n".join(part for part in (completion.content, *boxes) if part)
+    inside = [_written(call, call.arguments_text or "{}") for call in completion.calls]
+    if _is_last_cut(completion):
+        inside[-1] = _written(completion.calls[-1], "")
+    return "\n".join(part for part in (completion.content, *(f"{BOX}\n{call}\n{BOX_END}" for call in inside)) if part)
+
+
+def _is_last_cut(completion: Completion) -> bool:
+    """True when the reply was cut before the last call got arguments: an empty object there would be a guess."""
+    calls = completion.calls
+    return completion.finish_reason in _CUT and bool(calls) and not calls[-1].arguments_text.strip()
+
+
+def _written(call: RawCall, arguments_text: str) -> str:
+    return f'{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {arguments_text}}}'
