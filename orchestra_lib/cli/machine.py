@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.terminal import note, print_json, print_table
 from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput, OrchestraError
-from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.paths import home
 from orchestra_lib.pricelist import load_tables
 from orchestra_lib.record import record
@@ -30,7 +30,7 @@ def models(
     """List orchestrators, tools and weights; `orchestra models fetch` downloads the weights."""
     roster = Roster(home())
     if action == "fetch":
-        show = _Progress()
+        show = WeightsProgress()
         if name is None:
             roster.fetch(show)
         else:
@@ -57,26 +57,6 @@ def models(
     print()
     weights = [(status.name, status.state, f"{status.total_bytes / 1e6:,.0f} MB") for status in roster.statuses()]
     print_table(("weights", "state", "size"), weights)
-
-
-class _Progress:
-    """Bytes, rate and time left on one line of the terminal, or a line every tenth where there is none."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def __call__(self, status: WeightsStatus) -> None:
-        rate = f" · {status.rate_bps / 1e6:.1f} MB/s" if status.rate_bps else ""
-        left = f" · {status.eta_s:.0f} s left" if status.eta_s is not None else ""
-        words = f"{status.name}: {status.state} {status.done_bytes / 1e6:,.0f} of {status.total_bytes / 1e6:,.0f} MB"
-        if sys.stderr.isatty():
-            end = "\n" if status.state in ("ready", "failed") else ""
-            print(f"\r\033[K{words}{rate}{left}", end=end, file=sys.stderr, flush=True)
-            return
-        tenth = f"{status.name} {status.state} {10 * status.done_bytes // max(status.total_bytes, 1)}"
-        if tenth != self._last:
-            self._last = tenth
-            note(words + rate + left)
 
 
 def index(

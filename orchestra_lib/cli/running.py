@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from orchestra_lib import event as ev
+from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, printable, seconds
 from orchestra_lib.configuration import resolve
 from orchestra_lib.errors import BadInput
@@ -77,7 +78,7 @@ def app(
     """Start the workbench in the browser."""
     from app.main import serve  # gradio takes seconds to import, and only this command needs it
 
-    serve(Workbench(home()), host, port, open_browser=browser)
+    serve(Workbench(home()), host, port, open_browser=browser, on_progress=WeightsProgress())
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"app": app, "run": run}
