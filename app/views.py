@@ -10,10 +10,11 @@ from datetime import datetime
 from typing import Any
 
 from orchestra_lib import codec
+from orchestra_lib.billing import BillRow, bill
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, RunStarted
 from orchestra_lib.preference import Preference
-from orchestra_lib.pricing import Attempt, BillRow, Price, PriceTable, bill, cost_usd, total
+from orchestra_lib.pricing import Attempt, Price, PriceTable, cost_usd, total
 from orchestra_lib.store.summary import Summary
 from orchestra_lib.tool import Observation, ToolSpec
 from orchestra_lib.trajectory import ORCHESTRATOR, Setting, Trajectory

@@ -6,9 +6,10 @@ overspend together. A USD limit with an unknown price cannot be kept and refuses
 
 from collections.abc import Sequence
 
+from orchestra_lib.billing import Bill
 from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.limits import Limits
-from orchestra_lib.pricing import Attempt, Bill, PriceTable, cost_usd, total, worst_case_usd
+from orchestra_lib.pricing import Attempt, PriceTable, cost_usd, total, worst_case_usd
 from orchestra_lib.protocols import PolicySpec
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.trajectory import StopReason

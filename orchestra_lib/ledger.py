@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from enum import StrEnum
 
-from orchestra_lib.pricing import JUDGE, Attempt, Match, Price, PriceTable, Usage, cost_usd
+from orchestra_lib.billing import JUDGE
+from orchestra_lib.pricing import Attempt, Match, Price, PriceTable, Usage, cost_usd
 from orchestra_lib.record import record
 from orchestra_lib.trajectory import ORCHESTRATOR, Trajectory
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from orchestra_lib.billing import JUDGE, Bill
 from orchestra_lib.codec import to_data
 from orchestra_lib.ledger import LedgerRow, ledger
-from orchestra_lib.pricing import JUDGE, Bill, PriceTable, Usage, cost_usd, total, total_tokens
+from orchestra_lib.pricing import PriceTable, Usage, cost_usd, total, total_tokens
 from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
 
 

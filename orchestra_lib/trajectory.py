@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import chain
 
+from orchestra_lib.billing import JUDGE, Bill, bill
 from orchestra_lib.errors import Fault
 from orchestra_lib.generation import Generation
 from orchestra_lib.limits import Limits
 from orchestra_lib.preference import Preference
-from orchestra_lib.pricing import JUDGE, Attempt, Bill, PriceTable, bill
+from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
 from orchestra_lib.task import Task
 from orchestra_lib.tool import CallStatus, Observation, ToolCall, ToolSpec

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playing import Echo, run
 
+from orchestra_lib.billing import JUDGE, bill
 from orchestra_lib.generation import Generation
 from orchestra_lib.ledger import Flag, flags, ledger
 from orchestra_lib.limits import Limits
 from orchestra_lib.policy.scripted import Scripted
-from orchestra_lib.pricing import JUDGE, Attempt, Match, Price, PriceTable, Usage, bill, cost_usd
+from orchestra_lib.pricing import Attempt, Match, Price, PriceTable, Usage, cost_usd
 from orchestra_lib.trajectory import Trajectory, Turn
 
 UNIT = Price(input_usd_per_mtok=1.0e6, output_usd_per_mtok=2.0e6, cached_usd_per_mtok=0.1e6, source="test")

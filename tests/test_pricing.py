@@ -10,10 +10,10 @@ from amounts import attempts, ledgers, prices, seconds, tables, token_prices, to
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from orchestra_lib.billing import JUDGE, bill
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.pricing import (
-    JUDGE,
     Attempt,
     Match,
     NameRule,
@@ -21,7 +21,6 @@ from orchestra_lib.pricing import (
     PriceTable,
     Tier,
     Usage,
-    bill,
     cost_usd,
     total,
     total_tokens,

@@ -7,8 +7,9 @@ surrogates are replaced, numbers that no BIGINT holds become NULL; `raw` keeps t
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from orchestra_lib.billing import Bill, bill
 from orchestra_lib.codec import dumps, to_data, well_formed
-from orchestra_lib.pricing import Attempt, Bill, Price, Usage, bill, cost_usd
+from orchestra_lib.pricing import Attempt, Price, Usage, cost_usd
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
