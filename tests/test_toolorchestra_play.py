@@ -271,6 +271,15 @@ def test_a_journalled_episode_rebuilds_the_same_prompt():
     assert policy.request(situation(tools, again.turns[:1])) == orchestrator.requests[1]
 
 
+def test_a_task_longer_than_the_prompt_may_be_is_an_overflow_before_anybody_is_asked():
+    """C4: a prompt that cannot fit is never sent, and only this run ends."""
+    orchestrator = Chat()
+    policy, tools = build(orchestrator, published())
+    trajectory = run(policy, tools, text="word " * 30_000)
+    assert (trajectory.stop, trajectory.faults[0].kind) == (StopReason.FAULT, "context_overflow")
+    assert orchestrator.requests == []
+
+
 def test_without_anybody_to_answer_nothing_is_built():
     with pytest.raises(BadInput, match="no expert can answer"):
         build(Chat(), {"search-1": Chat()}, search=Library())

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from orchestra_lib.call_text import ReadCall
+from orchestra_lib.errors import ContextOverflow
 from orchestra_lib.generation import ChatRequest, Delta, Generation, RawCall
 from orchestra_lib.policy.spoken import Spoken, coerced, native, numbered, speak
 from orchestra_lib.protocols import ChatModel, PolicySpec, Situation
@@ -32,7 +33,8 @@ class ToolOrchestra:
     """Question mode: picks one (tool, alias) a turn. `name` stands in records; the model's own name prices it.
 
     Of several calls the first valid one is made; of none valid the first is, so that the record says what was
-    wrong with it. Text without a call is no answer: only the tool `answer` ends an episode.
+    wrong with it. Text without a call is no answer: only the tool `answer` ends an episode. Raises
+    `ContextOverflow`, and asks nobody, for a problem that alone is longer than the regime's whole budget.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class ToolOrchestra:
             name=name,
             protocol=PROTOCOL,
             priced_as=model.name,
-            max_input_tokens=regime.whole_tokens + _TOOL_TOKENS,
+            max_input_tokens=regime.whole_tokens * (1 if regime.counts_problem else 2) + _TOOL_TOKENS,
             max_output_tokens=regime.output_tokens,
         )
         self._model, self._kit, self._counter = model, kit, counter
@@ -65,6 +67,11 @@ class ToolOrchestra:
         """The whole request of this turn."""
         setting, evidence = situation.setting, gather(situation.turns)
         problem = problem_of(setting.task.text, setting.sentence)
+        size = count(self._counter, problem)
+        if size > self._regime.whole_tokens:
+            raise ContextOverflow(
+                f"the task has {size:,} tokens and the protocol takes {self._regime.whole_tokens:,}; shorten it"
+            )
         done = self._regime.searches_once and evidence.documents
         specs = [spec for spec in setting.tools if not (done and spec.name == SEARCH)]
         return ChatRequest(
