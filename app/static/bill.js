@@ -55,7 +55,7 @@ function running(run) {
     el("div", {}, total(bill), meter(bill.known_usd, held.usd, limit), marks(held, limit, bill.cost_usd === null)),
     tiles(run.now.toFixed(1), setting.limits.time_s, tokenCount(bill.input_tokens), tokenCount(bill.output_tokens)),
     el("hr", { class: "wb-hr" }),
-    bill.rows.length
+    bill.rows.length || runningCalls(run).length
       ? bars(run)
       : el("p", { class: "wb-note", text: "Nothing spent yet. The bill names every attempt." }),
   ];
@@ -129,9 +129,11 @@ function tiles(time, limit, input, output) {
   );
 }
 
+const runningCalls = (run) => run.turns.flatMap((turn) => turn.calls.filter((call) => call.state === "running"));
+
 function bars(run) {
   const rows = run.bill.rows;
-  const running = run.turns.flatMap((turn) => turn.calls.filter((call) => call.state === "running"));
+  const running = runningCalls(run);
   const paid = rows.filter((row) => row.cost.kind !== "free");
   const free = rows.filter((row) => row.cost.kind === "free");
   const most = Math.max(...rows.map((row) => row.cost.usd ?? 0), 1e-12);

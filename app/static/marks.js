@@ -28,13 +28,13 @@ export const kindBox = (kind, name = "") =>
 
 export function nominalBadge(short = false) {
   const title = "Nominal prices: what hosted equivalents of these models would cost. Nobody is billed.";
-  return el("span", { class: "wb-badge", tabindex: "0", title, text: short ? "nom" : "nominal" });
+  return el("span", { class: "wb-badge", tabindex: short ? null : "0", title, text: short ? "nom" : "nominal" });
 }
 
 export function simulatedBadge(short = false) {
   return el("span", {
     class: "wb-badge",
-    tabindex: "0",
+    tabindex: short ? null : "0",
     title: "Simulated: a stated profile answers, not the thing it names.",
     text: short ? "sim" : "simulated",
   });
