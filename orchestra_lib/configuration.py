@@ -47,7 +47,7 @@ def order_of(setting: Setting) -> Order:
         task=setting.task.text,
         orchestrator=setting.orchestrator,
         preference=setting.preference,
-        tools=tuple(spec.name for spec in setting.tools),
+        tools=tuple(spec.source or spec.name for spec in setting.tools),
         prices=setting.prices.name,
         limits=setting.limits,
         seed=setting.seed,

@@ -15,9 +15,10 @@ from orchestra_lib.model.embedded import EmbeddedModel
 from orchestra_lib.model.minilm import MiniLM
 from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.weights import WeightsCatalog, WeightsStatus
+from orchestra_lib.policy.baseline import at_random, cheapest, nearest, strongest
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.policy.conductor.arguments_writer import BEGINNINGS
-from orchestra_lib.policy.conductor.estimator import Estimator
+from orchestra_lib.policy.conductor.estimator import Estimator, WordEmbedder
 from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.conductor.policy import Conductor
 from orchestra_lib.protocols import Policy, PolicySpec, Tool
@@ -32,6 +33,12 @@ CODER, GENERALIST = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
 
 OPENAI_URL = "https://api.openai.com/v1"
 _ENDPOINT = "openai:"
+_BASELINES = {
+    "random": "Random tool",
+    "strongest": "Dearest tool",
+    "cheapest": "Cheapest able tool",
+    "nearest": "Nearest description",
+}
 _log = logging.getLogger(__name__)
 
 
@@ -77,6 +84,12 @@ class Roster:
         """Every tool, and why it is off now."""
         return tuple((tool.spec, off()) for tool, off in self._tools.values())
 
+    def add(self, tool: Tool) -> None:
+        """Offer one more tool, which is always on. Raises `BadInput` when its name is taken."""
+        if tool.spec.name in self._tools:
+            raise BadInput(f"there is a tool {tool.spec.name!r} already; rename yours")
+        self._tools[tool.spec.name] = (tool, lambda: None)
+
     def tool(self, name: str) -> Tool:
         """One tool. Raises `KeyError` for an unknown name."""
         return self._tools[name][0]
@@ -100,6 +113,7 @@ class Roster:
                 note="experimental: the small model chooses freely",
                 off=waiting,
             ),
+            *(Offer(name=name, title=title, note="a baseline without a model") for name, title in _BASELINES.items()),
             self._endpoint_offer(),
         )
 
@@ -119,8 +133,14 @@ class Roster:
                 self._models[CODER],
                 style=CallStyle.CONSTRAINED,
             )
+        if name in _BASELINES:
+            return self._baseline(name)
         helper = self._models[CODER] if name == "conductor" and self._missing(CODER) is None else None
         return Conductor(self._estimator, helper, name=name)
+
+    def _baseline(self, name: str) -> Policy:
+        plain = {"random": at_random, "strongest": strongest, "cheapest": cheapest}
+        return plain[name]() if name in plain else nearest(_embedder() or WordEmbedder())
 
     def _missing(self, name: str) -> str | None:
         """Why a model cannot be used now, None when its weights are here."""

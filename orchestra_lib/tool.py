@@ -35,6 +35,7 @@ class ToolSpec:
     bound a call's worst case. `observation_chars` is where a result is cut for the record, None for the
     loop's own cap. `typical_latency_s` is a measured or published median, None when nobody measured it.
     `simulated` marks a tool whose answers come from a stated profile and not from the thing it names.
+    `source` is where a user's own function was loaded from, as `path/file.py:function`.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ToolSpec:
     models: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     observation_chars: int | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         if self.name in PAYEES:

@@ -151,3 +151,12 @@ def test_unknown_is_a_dash_and_next_to_nothing_is_not_nothing():
         "$12.00",
     ]
     assert [seconds(time_s) for time_s in (None, 0.04, 33.94)] == ["—", "0.04 s", "33.9 s"]
+
+
+def test_a_function_of_ones_own_is_a_tool_and_is_named_in_the_saved_configuration(orchestra, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text('def shout(word: str) -> str:\n    """Say a word loudly."""\n    return word.upper()\n')
+    _, out, _ = orchestra("run", "hello", "--orchestrator", "random", "--tools", f"{file}:shout", "--json")
+    run = json.loads(out)
+    assert run["answer"] == "HELLO"
+    assert f"{file}:shout" in orchestra("show", run["id"], "--config")[1]

@@ -125,8 +125,10 @@ def update(
     json: Json = False,
 ) -> None:
     """Make the tables anew from the installed genai-prices; what they replace is kept under old/."""
-    from orchestra_lib.pricebook import tables  # half a second, which no other command should wait for
+    from orchestra_lib.pricebook import left_out, tables  # half a second, which no other command should wait for
 
+    for name, model, why in left_out():
+        note(f"{name}: {model} is left out, {why}")
     current, folder = load_tables(home()), into or home() / "prices"
     report = []
     for name, made in tables(own_rows()).items():

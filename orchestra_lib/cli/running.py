@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from orchestra_lib.event import Event, apply
 from orchestra_lib.paths import home
 from orchestra_lib.preference import parse_weights
 from orchestra_lib.report import call_cost_usd, report
+from orchestra_lib.toolkit.function import load_function
 from orchestra_lib.trajectory import StopReason, Trajectory
 from orchestra_lib.workbench import Order, Workbench
 
@@ -32,7 +34,9 @@ def run(
         list[str] | None,
         typer.Option(help="NAME=WEIGHT: quality, cost, latency in 0..1, tool.NAME in -1..1. Repeat it."),
     ] = None,
-    tools: Annotated[str | None, typer.Option(help="Only these tools, by comma; 'none' for none.")] = None,
+    tools: Annotated[
+        str | None, typer.Option(help="Only these, by comma: names, your own path/file.py:function, or 'none'.")
+    ] = None,
     prices: Annotated[str | None, typer.Option(help="Price table.")] = None,
     max_turns: Annotated[int | None, typer.Option(help="Turns at most.")] = None,
     cost_limit: Annotated[float | None, typer.Option(help="USD at most, worst case reserved before each call.")] = None,
@@ -95,6 +99,18 @@ def _tool_names(text: str | None) -> tuple[str, ...] | None:
     return names
 
 
+def _with_functions(order: Order, workbench: Workbench) -> Order:
+    """Load the user's own functions among the tools; only here, so that no page or file of others can name code."""
+    names = []
+    for name in order.tools or ():
+        if ".py:" in name:
+            function = load_function(name)
+            workbench.roster.add(function)
+            name = function.spec.name
+        names.append(name)
+    return order if order.tools is None else replace(order, tools=tuple(names))
+
+
 async def _play(order: Order) -> Trajectory:
     cancel = asyncio.Event()
     # The first Ctrl-C stops the run and keeps its record; the handler is gone then, so a second one ends the program.
@@ -106,6 +122,7 @@ async def _play(order: Order) -> Trajectory:
 
     loop.add_signal_handler(signal.SIGINT, stop)
     workbench = Workbench(home())
+    order = _with_functions(order, workbench)
     trajectory: Trajectory | None = None
     try:
         async with aclosing(workbench.play(order, cancel=cancel)) as events:

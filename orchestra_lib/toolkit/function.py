@@ -12,6 +12,7 @@ import threading
 import typing
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,9 +41,10 @@ class FunctionTool:
     model. Raises `BadInput` for a signature that no JSON arguments can meet, naming the parameter.
     """
 
-    def __init__(self, function: _Function, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, function: _Function, *, timeout_s: float = TIMEOUT_S, source: str | None = None) -> None:
         self._function = function
-        self._form, self.spec = _describe(function, timeout_s)
+        self._form, spec = _describe(function, timeout_s)
+        self.spec = replace(spec, source=source)
         self._abandoned = 0
 
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
@@ -121,7 +123,7 @@ def load_function(reference: str, *, taken: Collection[str] = (), timeout_s: flo
         function = getattr(module, name, None)
         if function is None:
             raise BadInput(f"{path} has no function {name!r}; it has {', '.join(_functions(module)) or 'none'}")
-        return FunctionTool(function, timeout_s=timeout_s)
+        return FunctionTool(function, timeout_s=timeout_s, source=reference)
     finally:
         del sys.modules[module.__name__]
 
