@@ -81,7 +81,7 @@ def _line(one: Claim) -> str:
     rival = f"{one.rival.name} {_figure(one.rival.value)}" if one.rival else ""
     ratio = f"{one.ratio:.2f}x" if one.ratio is not None else ""
     value = f"{_figure(one.value)} {one.unit}"
-    return f"{verdict:6}{one.name:58}{value:>18}  {ratio:>7} {rival:32} {one.target or ''}".rstrip() + "\n"
+    return f"{verdict:6}{one.name:56}{value:>28} {ratio:>7} {rival:30} {one.target or ''}".rstrip() + "\n"
 
 
 def _figure(value: float) -> str:

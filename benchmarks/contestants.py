@@ -7,11 +7,13 @@ interpreter that has a framework can run it: `PYTHON -m benchmarks.contestants s
 
 import argparse
 import asyncio
+import contextlib
 import gc
 import importlib.metadata
 import json
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +23,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from benchmarks.scripted_server import CALLS
 
 QUESTION = "Say the words again, one after another, and then answer."
 ECHO = {
@@ -33,6 +37,8 @@ ECHO = {
 }
 Batch = Callable[[int, int], None]
 """Plays so many rollouts, so many at once."""
+LATENCY_S = 0.2
+"""How long the slow model takes for a reply."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +51,24 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run took. `grown_mb` is resident memory at the end over that before the rollouts, `peak_mb` the most."""
+    """What one run took. `before_mb` is resident memory ahead of the rollouts, `peaks_mb` the most after each batch."""
 
     cpu_s: float
     wall_s: float
     import_cpu_s: float
-    grown_mb: float
-    peak_mb: float
+    before_mb: float
+    peaks_mb: list[float]
 
 
-def installed(name: str) -> str | None:
-    """The version of a contestant's package in this interpreter; None when it is not here."""
-    try:
-        return importlib.metadata.version(CONTESTANTS[name].package)
-    except importlib.metadata.PackageNotFoundError:
+def version(name: str, python: str = sys.executable) -> str | None:
+    """The version of a contestant's package in an interpreter; None when it is not there."""
+    package = CONTESTANTS[name].package
+    if python == sys.executable:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(package)
         return None
+    ask = f"import importlib.metadata as m; print(m.version({package!r}))"
+    return subprocess.run([python, "-c", ask], capture_output=True, text=True).stdout.strip() or None
 
 
 def _at_once(roll: Callable[[int], Awaitable[object]]) -> Batch:
@@ -138,9 +147,33 @@ def _echoed(call_id: str, arguments: str) -> dict[str, Any]:
 
 def _ours(url: str, folder: Path) -> Batch:
     """The whole engine: the loop, its limits and bill, streaming, every event in a durable journal."""
+    from orchestra_lib.model.openai_compatible import OpenAICompatible
+
+    return _engine(OpenAICompatible("scripted", url, "scripted", api_key="none"), folder)
+
+
+def _ours_alone(url: str, folder: Path) -> Batch:
+    """The whole engine but for HTTP: the model is a sleep of 200 ms in this process."""
+    from orchestra_lib.generation import Completion, RawCall
+    from orchestra_lib.pricing import Attempt, Usage
+
+    class Sleeper:
+        name = "scripted"
+
+        async def stream(self, request: Any) -> Any:
+            await asyncio.sleep(LATENCY_S)
+            done = sum(message["role"] == "tool" for message in request.messages)
+            calls = (RawCall(id="", name="echo", arguments_text=json.dumps({"x": str(done)})),) if done < CALLS else ()
+            usage = Usage(input_tokens=100, output_tokens=20)
+            attempts = (Attempt(priced_as=self.name, usage=usage, wall_s=LATENCY_S),)
+            yield Completion(content="" if calls else "42", calls=calls, finish_reason="stop", attempts=attempts)
+
+    return _engine(Sleeper(), folder)
+
+
+def _engine(model: Any, folder: Path) -> Batch:
     from orchestra_lib.chat import CallStyle
     from orchestra_lib.limits import Limits
-    from orchestra_lib.model.openai_compatible import OpenAICompatible
     from orchestra_lib.play import play
     from orchestra_lib.policy.chat_model import ChatPolicy
     from orchestra_lib.preference import Preference
@@ -169,7 +202,7 @@ def _ours(url: str, folder: Path) -> Batch:
         prices={"scripted": price, "echo": Price(call_usd=0.001, source="made up")},
     )
     spec = PolicySpec(name="scripted", priced_as="scripted", max_input_tokens=4000, max_output_tokens=1000)
-    policy = ChatPolicy(spec, OpenAICompatible("scripted", url, "scripted", api_key="none"), style=CallStyle.NATIVE)
+    policy = ChatPolicy(spec, model, style=CallStyle.NATIVE)
     tool, journal, artefacts = Echo(), Journal(folder), Artefacts(folder)
 
     async def roll(number: int) -> None:
@@ -188,7 +221,8 @@ def _ours(url: str, folder: Path) -> Batch:
         with journal.open(setting.run_id) as writer:
             async for event in play(setting, policy, (tool,), artefacts=artefacts):
                 writer.append(event)
-        assert event.kind == "run_finished" and event.answer == "42", event
+        assert event.kind == "run_finished", event
+        assert event.answer == "42", event
 
     return _at_once(roll)
 
@@ -290,6 +324,7 @@ CONTESTANTS = {
     "bare": Contestant("openai", _bare),
     "bare streaming": Contestant("openai", _bare_streaming),
     "ours": Contestant("openai", _ours),
+    "ours alone": Contestant("openai", _ours_alone),
     "openai-agents": Contestant("openai-agents", _openai_agents),
     "pydantic-ai": Contestant("pydantic-ai-slim", _pydantic_ai),
     "inspect_ai": Contestant("inspect-ai", _inspect_ai),
@@ -297,20 +332,32 @@ CONTESTANTS = {
 }
 
 
-def measure(begin: Callable[[str, Path], Batch], url: str, rollouts: int, at_once: int) -> Run:
-    """One run in this process."""
-    imported = time.process_time()
+def measure(begin: Callable[[str, Path], Batch], url: str, rollouts: int, at_once: int, batches: int = 1) -> Run:
+    """One run in this process; CPU and wall are those of the first batch."""
+    started = time.process_time()
     with tempfile.TemporaryDirectory(prefix="orchestra-bench-") as folder:
         batch = begin(url, Path(folder))
-        imported = time.process_time() - imported
+        imported = time.process_time() - started
         batch(1, 1)
         gc.collect()
         before, cpu, wall = _resident_mb(), time.process_time(), time.perf_counter()
         batch(rollouts, at_once)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        gc.collect()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return Run(cpu_s=cpu, wall_s=wall, import_cpu_s=imported, grown_mb=_resident_mb() - before, peak_mb=peak)
+        peaks = [_peak_mb()]
+        for _ in range(batches - 1):
+            batch(rollouts, at_once)
+            peaks.append(_peak_mb())
+    return Run(cpu_s=cpu, wall_s=wall, import_cpu_s=imported, before_mb=before, peaks_mb=peaks)
+
+
+def run(name: str, url: str, rollouts: int, at_once: int, *, batches: int = 1, python: str = sys.executable) -> Run:
+    """One run in a fresh process of an interpreter."""
+    sizes = [str(rollouts), str(at_once), str(batches)]
+    command = [python, "-m", "benchmarks.contestants", name, url, *sizes]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr[-2000:]}")
+    return Run(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def _resident_mb() -> float:
@@ -318,12 +365,19 @@ def _resident_mb() -> float:
     return pages * resource.getpagesize() / 2**20
 
 
-if __name__ == "__main__":
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("name", choices=CONTESTANTS)
     options.add_argument("url")
-    options.add_argument("rollouts", type=int)
-    options.add_argument("at_once", type=int)
+    options.add_argument("sizes", type=int, nargs=3, metavar="ROLLOUTS AT_ONCE BATCHES")
     chosen = options.parse_args()
-    run = measure(CONTESTANTS[chosen.name].begin, chosen.url, chosen.rollouts, chosen.at_once)
-    sys.stdout.write(json.dumps(asdict(run)) + "\n")
+    found = measure(CONTESTANTS[chosen.name].begin, chosen.url, *chosen.sizes)
+    sys.stdout.write(json.dumps(asdict(found)) + "\n")
+
+
+if __name__ == "__main__":
+    _main()
