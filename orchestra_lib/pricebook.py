@@ -27,6 +27,7 @@ from genai_prices.types import (
     TieredPrices,
 )
 
+from orchestra_lib.errors import BadInput
 from orchestra_lib.pricing import NameRule, Price, PriceTable, Tier
 
 PROVIDERS: Mapping[str, tuple[str, ...]] = {
@@ -34,6 +35,7 @@ PROVIDERS: Mapping[str, tuple[str, ...]] = {
         "anthropic", "openai", "google", "deepseek", "mistral", "x-ai", "moonshotai", "zai", "minimax", "cohere",
     ),
     "together": ("together",),
+    "openrouter": ("openrouter",),
     "deepinfra": (),
 }  # fmt: skip
 """Which providers of the snapshot make which table. `vendor` is every maker's own price; none of them is DeepInfra."""
@@ -56,6 +58,18 @@ _Clause = ClauseStartsWith | ClauseEndsWith | ClauseContains | ClauseRegex | Cla
 def tables(own: Mapping[str, PriceTable]) -> dict[str, PriceTable]:
     """Every table that is made: the snapshot's rows, and our own rows (by table name) where it knows nothing."""
     return {name: _table(name, [own[part] for part in (name, LOCAL) if part in own]) for name in PROVIDERS}
+
+
+def left_out() -> tuple[tuple[str, str, str], ...]:
+    """What the snapshot prices in a way that no row can hold: table, model and why. Such a model stays unpriced."""
+    found = []
+    for name, providers in PROVIDERS.items():
+        for provider, model in _models(providers):
+            try:
+                _periods(provider, model, snapshot_date())
+            except BadInput as error:
+                found.append((name, model.id, str(error)))
+    return tuple(found)
 
 
 def snapshot_date() -> date:
@@ -93,7 +107,7 @@ def _quoted(providers: tuple[str, ...], dated: date) -> PriceTable:
     aliases: dict[str, str] = {}
     rules: set[tuple[str, str]] = set()
     for provider, model in _models(providers):
-        found = _periods(provider, model, dated)
+        found = _usable_periods(provider, model, dated)
         if found and model.id not in periods:
             periods[model.id] = found
             aliases |= {alias: model.id for alias in _equal_names(model.match)}
@@ -115,8 +129,20 @@ def _models(names: tuple[str, ...]) -> Iterator[tuple[Provider, ModelInfo]]:
     for provider in makers:
         others = [maker.model_match for maker in makers if maker is not provider and maker.model_match]
         for model in provider.models:
-            if not any(other.is_match(model.id.lower()) for other in others):
+            if not any(other.is_match(model.id.lower()) for other in others) and _is_name(provider, model):
                 yield provider, model
+
+
+def _is_name(provider: Provider, model: ModelInfo) -> bool:
+    """Whether requests carry this name: at OpenRouter maker/model, where the snapshot also lists shorter ones."""
+    return provider.id != "openrouter" or re.fullmatch(r"[^~:]+/[^:]+", model.id) is not None
+
+
+def _usable_periods(provider: Provider, model: ModelInfo, dated: date) -> tuple[Price, ...]:
+    try:
+        return _periods(provider, model, dated)
+    except BadInput:  # told by `left_out`
+        return ()
 
 
 def _periods(provider: Provider, model: ModelInfo, dated: date) -> tuple[Price, ...]:
@@ -158,7 +184,7 @@ def _price(provider: Provider, model: ModelInfo, day: date, since: date | None) 
         cache_write_usd_per_mtok=_base(units.get("cache_write_mtok")),
         tiers=tuple(_tier(units, start) for start in _tier_starts(units)),
         since=since,
-        assumed="; ".join(_assumptions(model, units, hourly)) or None,
+        assumed="; ".join(_assumptions(provider, model, units, hourly)) or None,
         source=f"genai-prices {version('genai-prices')}, {provider.id} {model.id}",
     )
 
@@ -196,8 +222,12 @@ def _tier(units: Mapping[str, Decimal | TieredPrices], start: int) -> Tier:
     )
 
 
-def _assumptions(model: ModelInfo, units: Mapping[str, object], hourly: Iterable[ModelPrice]) -> Iterator[str]:
+def _assumptions(
+    provider: Provider, model: ModelInfo, units: Mapping[str, object], hourly: Iterable[ModelPrice]
+) -> Iterator[str]:
     """What the snapshot knows more about a price than a row can say, and how the row reads it."""
+    if provider.id == "openrouter":
+        yield "the cheapest host; a request may be passed on to a dearer one"
     low = min(hourly, key=_dearness)
     if _dearness(low) != _dearness(max(hourly, key=_dearness)):
         yield f"peak hours; off-peak ${low.input_mtok} in, ${low.output_mtok} out"

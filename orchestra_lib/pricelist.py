@@ -6,7 +6,7 @@ again with the figures of its day: `vendor@2026-11-03` names that table of that 
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import lru_cache
 from itertools import count
@@ -31,8 +31,11 @@ def load_tables(home: Path) -> dict[str, PriceTable]:
 
     Raises `BadInput` naming the file and the field when a table cannot be read.
     """
-    files = [*sorted(SHIPPED.glob("*.toml")), *sorted((home / "prices").glob("*.toml"))]
-    return {table.name: table for table in map(load_table, files)}
+    return _named(SHIPPED.glob("*.toml")) | _named((home / "prices").glob("*.toml"))
+
+
+def _named(files: Iterable[Path]) -> dict[str, PriceTable]:
+    return {table.name: table for table in map(load_table, sorted(files))}
 
 
 def load_old_tables(home: Path) -> dict[str, PriceTable]:
@@ -43,9 +46,11 @@ def load_old_tables(home: Path) -> dict[str, PriceTable]:
 
 def find_table(home: Path, name: str) -> PriceTable:
     """A current table by its name, or one of a date by `name@date`. Raises `BadInput` naming what there is."""
+    own = _named((home / "prices").glob("*.toml"))
+    shipped = {file.stem: file for file in SHIPPED.glob("*.toml")}
+    if name in own or name in shipped:
+        return own.get(name) or load_table(shipped[name])
     current = load_tables(home)
-    if name in current:
-        return current[name]
     dated = {f"{table.name}@{table.dated}": table for table in current.values()} | load_old_tables(home)
     if name in dated:
         return dated[name]
@@ -54,7 +59,7 @@ def find_table(home: Path, name: str) -> PriceTable:
 
 def own_rows() -> dict[str, PriceTable]:
     """Our own dated rows for the tables that are made, where genai-prices knows nothing."""
-    return {table.name: table for table in map(load_table, sorted(SHIPPED.glob("sources/*.toml")))}
+    return _named(SHIPPED.glob("sources/*.toml"))
 
 
 def load_table(file: Path) -> PriceTable:

@@ -7,11 +7,21 @@ from decimal import Decimal
 import pytest
 from genai_prices import Usage as TheirUsage
 from genai_prices.data import providers
-from genai_prices.types import ClauseAnd, ClauseContains, ClauseEndsWith, ClauseEquals, ClauseOr, ClauseRegex
+from genai_prices.types import (
+    ClauseAnd,
+    ClauseContains,
+    ClauseEndsWith,
+    ClauseEquals,
+    ClauseOr,
+    ClauseRegex,
+    ModelInfo,
+    ModelPrice,
+    Provider,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from orchestra_lib.pricebook import PROVIDERS, _pattern, snapshot_date, tables
+from orchestra_lib.pricebook import PROVIDERS, _pattern, _usable_periods, left_out, snapshot_date, tables
 from orchestra_lib.pricelist import SHIPPED, dump_table, load_table, own_rows
 from orchestra_lib.pricing import Attempt, Match, Usage, cost_usd
 
@@ -126,6 +136,21 @@ def test_the_nominal_prices_are_the_quotes_that_they_name():
     for row, (provider, model) in quotes.items():
         quote = BY_ID[provider].find_model(model).get_prices(datetime(2026, 11, 3, tzinfo=UTC))
         assert Decimal(str(nominal.find(row).input_usd_per_mtok)) == quote.input_mtok
+
+
+def test_a_price_that_no_row_can_hold_leaves_its_model_unpriced():
+    """A cache that costs more than fresh input is a slip of the snapshot: no figure is made up for it."""
+    dear = ModelPrice(input_mtok=Decimal(1), output_mtok=Decimal(2), cache_read_mtok=Decimal(3))
+    model = ModelInfo(id="m", match=ClauseEquals("m"), prices=dear)
+    provider = Provider(id="p", name="P", api_pattern="p", models=[model])
+    assert _usable_periods(provider, model, date(2026, 11, 3)) == ()
+    assert left_out() == ()
+
+
+def test_the_price_at_openrouter_says_that_it_is_the_cheapest_hosts():
+    price = MADE["openrouter"].find("deepseek/deepseek-v4-pro-0813")
+    assert "the cheapest host" in price.assumed
+    assert MADE["openrouter"].find("deepseek-v4-pro-0813") is None
 
 
 words = st.text("ab1.-", min_size=1, max_size=4)

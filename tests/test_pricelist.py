@@ -22,7 +22,7 @@ source = "my contract"
 
 def test_every_shipped_row_names_its_source(tmp_path):
     tables = load_tables(tmp_path)
-    assert {"nominal", "toolorchestra", "vendor", "together", "deepinfra"} <= set(tables)
+    assert {"nominal", "toolorchestra", "vendor", "together", "openrouter", "deepinfra"} <= set(tables)
     assert all(price.source for table in tables.values() for price in table.prices.values())
 
 

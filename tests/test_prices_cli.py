@@ -64,7 +64,7 @@ def test_a_dated_name_resolves_to_its_row_and_says_how(prices):
     code, out, _ = prices("resolve", "gpt-5-2025-08-07")
     assert code == 0
     assert "vendor (2026-11-03): $1.25 in, $10 out, $0.125 cached per million tokens — an alias of gpt-5" in out
-    assert "unpriced in deepinfra, nominal, together: no row" in out
+    assert "unpriced in deepinfra, nominal, openrouter, together: no row" in out
     (answer,) = json.loads(prices("resolve", "claude-opus-4-1-20250805", "--table", "vendor", "--json")[1])["tables"]
     assert (answer["row"], answer["by"]) == ("claude-opus-4-1", "rule")
 
@@ -84,7 +84,7 @@ def test_a_name_with_control_characters_cannot_drive_the_terminal(prices):
 
 def test_an_update_without_news_writes_nothing(prices, tmp_path):
     code, out, _ = prices("update")
-    assert (code, out.count("nothing to change")) == (0, 3)
+    assert (code, out.count("nothing to change")) == (0, 4)
     assert not (tmp_path / "prices").exists()
 
 
