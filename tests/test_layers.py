@@ -7,7 +7,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
-VERBS = ("calling", "configuration", "ensemble", "export", "play", "pricelist", "roster", "workbench")  # floor 2
+VERBS = (  # floor 2
+    "calling", "configuration", "ensemble", "export", "play", "players", "pricelist", "roster", "workbench",
+)  # fmt: skip
 FACES = ("cli", "__main__")  # floor 4, with app/
 HEAVY = {
     "torch": "training",

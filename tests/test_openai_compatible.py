@@ -62,9 +62,9 @@ class Server:
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         length = next(
-            int(line.split(":")[1]) for line in head.splitlines() if line.lower().startswith("content-length")
+            (int(line.split(":")[1]) for line in head.splitlines() if line.lower().startswith("content-length")), 0
         )
-        self.asked.append(json.loads(await reader.readexactly(length)))
+        self.asked.append(json.loads(await reader.readexactly(length) or b"{}"))
         self.heads.append(head)
         reply = self.replies[min(len(self.asked), len(self.replies)) - 1]
         try:

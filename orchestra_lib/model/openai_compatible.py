@@ -21,7 +21,7 @@ from orchestra_lib.model.dialect import Dialect, Patience
 from orchestra_lib.model.failure import Address, Failure, failure_of
 from orchestra_lib.model.gate import Gate
 from orchestra_lib.model.reply import BrokenStream, Reply
-from orchestra_lib.pricing import Attempt, Usage, with_reasoning_inside
+from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.toolorchestra.tokens import TokenCounter, count
 
 __all__ = ["Dialect", "OpenAICompatible", "Patience"]
@@ -79,7 +79,8 @@ class OpenAICompatible:
         self._check_fits(request)
         left_s, backoff_s, attempts = self._patience.total_s, 0.0, list[Attempt]()
         while True:
-            failure, shown, reply = None, False, Reply(self._dialect.reasoning_fields)
+            reply = Reply(self._dialect.reasoning_fields, reasoning_apart=self._dialect.reasoning_apart)
+            failure, shown = None, False
             async with self._gate.place() as queue_s:
                 started = time.monotonic()
                 waited = {"started": started, "queue_s": queue_s, "backoff_s": backoff_s}
@@ -154,8 +155,6 @@ class OpenAICompatible:
         if usage is None and self._counter is not None:
             given, made = self._count_request(request, self._counter), count(self._counter, reply.text)
             usage = Usage(input_tokens=given, output_tokens=made, estimated=True)
-        elif usage is not None and self._dialect.reasoning_apart:
-            usage = with_reasoning_inside(usage)
         return {"usage": usage, "reported_cost_usd": reply.cost_usd}
 
     async def _ask(self, client: openai.AsyncOpenAI, request: ChatRequest) -> openai.AsyncStream[object]:

@@ -6,10 +6,11 @@ stream that cannot be one reply raises `BrokenStream`.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.generation import Channel, Completion, Delta, RawCall
-from orchestra_lib.pricing import Attempt, Usage
+from orchestra_lib.pricing import Attempt, Usage, with_reasoning_inside
 
 MAX_REPLY_CHARS = 4_000_000
 """Far above any real reply; a server that floods is cut off here."""
@@ -24,13 +25,14 @@ class BrokenStream(ValueError):
 class Reply:
     """Collects chunks: `add` returns the text to show at once, `completion` the whole.
 
-    `usage` and `cost_usd` are what the server reported so far, None when it said nothing.
+    `usage` and `cost_usd` are what the server reported so far, None when it said nothing. `reasoning_apart`: this
+    server counts reasoning beside the output, not within it, so that only its total holds everything.
     """
 
-    def __init__(self, reasoning_fields: Sequence[str] = REASONING_FIELDS) -> None:
+    def __init__(self, reasoning_fields: Sequence[str] = REASONING_FIELDS, *, reasoning_apart: bool = False) -> None:
         self.usage: Usage | None = None
         self.cost_usd: float | None = None
-        self._reasoning_fields = reasoning_fields
+        self._reasoning_fields, self._reasoning_apart = reasoning_fields, reasoning_apart
         self._texts: dict[Channel, list[str]] = {Channel.REASONING: [], Channel.CONTENT: []}
         self._calls: list[_CallParts] = []
         self._by_index: dict[int, _CallParts] = {}
@@ -112,7 +114,7 @@ class Reply:
         # Usage is cumulative where a server repeats it: the last one that says something stands, and
         # zeros say nothing, since no prompt is empty.
         if read.input_tokens or read.output_tokens:
-            self.usage = read
+            self.usage = _joined(read, _count(_part(usage, "total_tokens"))) if self._reasoning_apart else read
         costs = (_amount(_part(usage, name)) for name in _COST_FIELDS)
         self.cost_usd = next((cost for cost in costs if cost is not None), self.cost_usd)
 
@@ -124,6 +126,14 @@ class Reply:
         self._chars += len(text)
         if self._chars > MAX_REPLY_CHARS:
             raise BrokenStream(f"the reply passed {MAX_REPLY_CHARS:,} characters")
+
+
+def _joined(usage: Usage, total: int | None) -> Usage:
+    """Usage with reasoning within the output, from a server that counts it apart or leaves it to the total."""
+    apart = (total or 0) - (usage.input_tokens or 0) - (usage.output_tokens or 0)
+    if apart <= 0 and total is not None:
+        return usage
+    return with_reasoning_inside(replace(usage, reasoning_tokens=apart if apart > 0 else usage.reasoning_tokens))
 
 
 class _CallParts:

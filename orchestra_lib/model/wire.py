@@ -29,6 +29,11 @@ async def client(base_url: str) -> AsyncIterator[openai.AsyncOpenAI]:
         yield kept.client
 
 
+def is_local(url: str) -> bool:
+    """True for what runs on this machine."""
+    return urlsplit(url).hostname in _LOCAL
+
+
 def headers(base_url: str, key: str | None) -> dict[str, str]:
     """Who asks, with a placeholder for a server that needs no key; and what becomes of the connection.
 
@@ -48,7 +53,7 @@ class _Kept:
 
     def __init__(self, clients: "dict[str, _Kept]", base_url: str) -> None:
         http = openai.DefaultAsyncHttpx2Client(
-            trust_env=urlsplit(base_url).hostname not in _LOCAL, limits=_LIMITS, event_hooks={"response": [_bound]}
+            trust_env=not is_local(base_url), limits=_LIMITS, event_hooks={"response": [_bound]}
         )
         self.client = openai.AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0, http_client=http)
         self._users = 0

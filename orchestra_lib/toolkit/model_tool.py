@@ -74,7 +74,7 @@ def coder(model: ChatModel) -> ModelTool:
             "A small code model (Qwen2.5-Coder 1.5B). Writes a function or a short program from a description. "
             "It runs nothing, knows no facts and makes mistakes: test its code with code_interpreter."
         ),
-        parameters=_question("What to write, with names, inputs and expected results"),
+        parameters=question("What to write, with names, inputs and expected results"),
         kind=ToolKind.SPECIALIST,
         model=model.name,
         max_input_tokens=2_800,
@@ -94,7 +94,7 @@ def generalist(model: ChatModel) -> ModelTool:
             "A very small language model (Qwen2.5-Coder 0.5B). Explains, summarises, rewrites and translates a text "
             "that you give it. It invents facts and cannot calculate: give it the text, not a question of fact."
         ),
-        parameters=_question("What to do, with the whole text to do it to"),
+        parameters=question("What to do, with the whole text to do it to"),
         kind=ToolKind.GENERALIST,
         model=model.name,
         max_input_tokens=2_800,
@@ -105,7 +105,8 @@ def generalist(model: ChatModel) -> ModelTool:
     return ModelTool(spec, model, "You are a helpful assistant. Answer briefly, and only from what you are given.")
 
 
-def _question(description: str) -> Mapping[str, Any]:
+def question(description: str) -> Mapping[str, Any]:
+    """The parameters of a model tool: one text, described."""
     return {
         "type": "object",
         "properties": {"question": {"type": "string", "minLength": 1, "maxLength": 20_000, "description": description}},
