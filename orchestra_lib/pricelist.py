@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,15 @@ def load_old_tables(home: Path) -> dict[str, PriceTable]:
 
 
 def find_table(home: Path, name: str) -> PriceTable:
-    """A current table by its name, or one of a date by `name@date`. Raises `BadInput` naming what there is."""
+    """A current table by its name, one of a date by `name@date`, or several as one by `first+second`.
+
+    Raises `BadInput` naming what there is.
+    """
+    first, *more = (_find_one(home, part) for part in name.split("+"))
+    return reduce(_beside, more, first)
+
+
+def _find_one(home: Path, name: str) -> PriceTable:
     own = _named((home / "prices").glob("*.toml"))
     shipped = {file.stem: file for file in SHIPPED.glob("*.toml")}
     if name in own or name in shipped:
@@ -55,6 +63,24 @@ def find_table(home: Path, name: str) -> PriceTable:
     if name in dated:
         return dated[name]
     raise BadInput(f"there is no price table {name!r}; the tables are {', '.join(sorted([*current, *dated]))}")
+
+
+def _beside(first: PriceTable, second: PriceTable) -> PriceTable:
+    """Both tables as one, for a run with several providers; the first decides where both know a name."""
+    known = {*first.prices, *first.aliases}
+    rows = {row: price for row, price in second.prices.items() if row not in known}
+    aliases = {alias: row for alias, row in second.aliases.items() if alias not in known and row in rows}
+    return PriceTable(
+        name=f"{first.name}+{second.name}",
+        dated=min(first.dated, second.dated),
+        source=f"{first.source}; {second.source}",
+        nominal=first.nominal and second.nominal,
+        historic=first.historic and second.historic,
+        prices={**first.prices, **rows},
+        aliases={**first.aliases, **aliases},
+        rules=(*first.rules, *(rule for rule in second.rules if rule.row in rows)),
+        changes={**first.changes, **{row: periods for row, periods in second.changes.items() if row in rows}},
+    )
 
 
 def own_rows() -> dict[str, PriceTable]:

@@ -6,7 +6,15 @@ from amounts import tables
 from hypothesis import HealthCheck, given, settings
 
 from orchestra_lib.errors import BadInput, StoreFault
-from orchestra_lib.pricelist import dump_table, find_table, load_old_tables, load_table, load_tables, save_table
+from orchestra_lib.pricelist import (
+    _beside,
+    dump_table,
+    find_table,
+    load_old_tables,
+    load_table,
+    load_tables,
+    save_table,
+)
 from orchestra_lib.pricing import Price, PriceTable
 
 MINE = """
@@ -162,3 +170,19 @@ def test_a_full_disk_leaves_the_table_that_stood_there(tmp_path):
     with pytest.raises(StoreFault, match="could not be written"):
         save_table(replace(first, source="another"), tmp_path)
     assert load_table(tmp_path / "t.toml") == first
+
+
+def test_tables_of_several_providers_price_one_run(tmp_path):
+    vendor, together, both = (find_table(tmp_path, name) for name in ("vendor", "together", "vendor+together"))
+    assert both.find("gpt-5-2025-08-07") == vendor.find("gpt-5-2025-08-07") is not None
+    assert both.find("Qwen/Qwen3.5-9B") == together.find("Qwen/Qwen3.5-9B") is not None
+    assert (both.name, both.dated, both.nominal) == ("vendor+together", min(vendor.dated, together.dated), False)
+    with pytest.raises(BadInput, match="no price table 'togeter'"):
+        find_table(tmp_path, "vendor+togeter")
+
+
+@given(first=tables, second=tables)
+def test_of_two_tables_the_first_decides_what_both_know(first, second):
+    both = _beside(first, second)
+    for name in ("a", "b", "c", "d"):
+        assert both.find(name) == (first.find(name) or second.find(name))
