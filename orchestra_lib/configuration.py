@@ -46,6 +46,7 @@ def order_of(setting: Setting) -> Order:
     return Order(
         task=setting.task.text,
         orchestrator=setting.orchestrator,
+        protocol=setting.protocol,
         preference=setting.preference,
         tools=tuple(spec.source or spec.name for spec in setting.tools),
         prices=setting.prices.name,

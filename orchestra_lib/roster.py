@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from orchestra_lib.chat import CallStyle
+from orchestra_lib.ensemble import build, token_counter
 from orchestra_lib.errors import BadInput, WeightsFault, WorldFault
 from orchestra_lib.model.embedded import EmbeddedModel
 from orchestra_lib.model.minilm import MiniLM
@@ -21,18 +22,21 @@ from orchestra_lib.policy.conductor.arguments_writer import BEGINNINGS
 from orchestra_lib.policy.conductor.estimator import Estimator, WordEmbedder
 from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.conductor.policy import Conductor
-from orchestra_lib.protocols import Policy, PolicySpec, Tool
+from orchestra_lib.protocols import ChatModel, Policy, PolicySpec, Tool
 from orchestra_lib.record import record
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolkit.local_search import LocalSearch
 from orchestra_lib.toolkit.model_tool import coder, generalist
+from orchestra_lib.toolkit.retrieval import LocalRetriever
 
 CODER, GENERALIST = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
 """The embedded models by the name of their weights, which is also the name that prices them."""
 
 OPENAI_URL = "https://api.openai.com/v1"
 _ENDPOINT = "openai:"
+_EMBEDDED_ALIASES = ("search-3", "reasoner-3", "answer-4")
+"""The cheapest alias of each published tool: where the embedded model stands in."""
 _BASELINES = {
     "random": "Random tool",
     "strongest": "Dearest tool",
@@ -138,6 +142,28 @@ class Roster:
         helper = self._models[CODER] if name == "conductor" and self._missing(CODER) is None else None
         return Conductor(self._estimator, helper, name=name)
 
+    def ensemble(self, name: str) -> tuple[Policy, tuple[Tool, ...]]:
+        """An orchestrator of protocol `toolorchestra` with its tools; the coder stands behind the aliases.
+
+        Raises `BadInput` for an orchestrator that is no language model, and while there is no model for an alias.
+        """
+        if name.startswith(_ENDPOINT):
+            conducting: ChatModel = self._client(name.removeprefix(_ENDPOINT))
+        elif name == "free-loop":
+            conducting = self._models[CODER]
+        else:
+            raise BadInput(f"{name} conducts over protocol chat only; use free-loop or openai:MODEL")
+        if (missing := self._missing(CODER)) is not None:
+            raise BadInput(f"no expert can answer: {missing}")
+        return build(
+            conducting,
+            dict.fromkeys(_EMBEDDED_ALIASES, self._models[CODER]),
+            search=LocalRetriever(self._search),
+            interpreter=self._interpreter,
+            counter=token_counter(self.weights.path(CODER)),
+            name=name,
+        )
+
     def _baseline(self, name: str) -> Policy:
         plain = {"random": at_random, "strongest": strongest, "cheapest": cheapest}
         return plain[name]() if name in plain else nearest(_embedder() or WordEmbedder())
@@ -171,14 +197,16 @@ class Roster:
         )
 
     def _endpoint(self, model: str) -> Policy:
+        spec = PolicySpec(name=_ENDPOINT + model, priced_as=model, max_input_tokens=128_000, max_output_tokens=8192)
+        return ChatPolicy(spec, self._client(model), style=CallStyle.NATIVE)
+
+    def _client(self, model: str) -> ChatModel:
         if not model:
             raise BadInput("name the model: openai:MODEL, for example openai:gpt-5-mini")
         base_url = self._environ.get("OPENAI_BASE_URL")
         if not base_url and not self._environ.get("OPENAI_API_KEY"):
             raise BadInput("openai:MODEL needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own")
-        client = OpenAICompatible(model, base_url or OPENAI_URL, model, api_key_env="OPENAI_API_KEY")
-        spec = PolicySpec(name=_ENDPOINT + model, priced_as=model, max_input_tokens=128_000, max_output_tokens=8192)
-        return ChatPolicy(spec, client, style=CallStyle.NATIVE)
+        return OpenAICompatible(model, base_url or OPENAI_URL, model, api_key_env="OPENAI_API_KEY")
 
     def statuses(self) -> tuple[WeightsStatus, ...]:
         """Where the weights of the embedded models stand."""

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from orchestra_lib import chat, toolorchestra
 from orchestra_lib import play as loop
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Event, apply
@@ -33,10 +34,14 @@ from orchestra_lib.trajectory import Setting, Trajectory
 
 @record
 class Order:
-    """What a user asks for. `tools` None means every tool that is on."""
+    """What a user asks for. `tools` None means every tool that is on.
+
+    Protocol `toolorchestra` brings its own three tools, behind which the models at hand stand as aliases.
+    """
 
     task: str
     orchestrator: str = "conductor"
+    protocol: str = chat.PROTOCOL
     preference: Preference = Preference()
     tools: tuple[str, ...] | None = None
     prices: str = "nominal"
@@ -117,9 +122,8 @@ class Workbench:
 
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
         task = Task(text=order.task)
-        policy = self.roster.orchestrator(order.orchestrator)
-        tools = self._chosen(order.tools)
-        known = {spec.name for spec, _ in self.tools()}
+        policy, tools = self._cast(order)
+        known = {spec.name for spec, _ in self.tools()} | {tool.spec.name for tool in tools}
         for name in order.preference.tools:
             if name not in known:
                 raise BadInput(f"preference for an unknown tool {name!r}; the tools are {', '.join(sorted(known))}")
@@ -142,6 +146,21 @@ class Workbench:
             seed=order.seed,
         )
         return _Prepared(setting=setting, policy=policy, tools=tools)
+
+    def _cast(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
+        if order.protocol == chat.PROTOCOL:
+            return self.roster.orchestrator(order.orchestrator), self._chosen(order.tools)
+        if order.protocol != toolorchestra.PROTOCOL:
+            protocols = f"{chat.PROTOCOL} and {toolorchestra.PROTOCOL}"
+            raise BadInput(f"there is no protocol {order.protocol!r}; there are {protocols}")
+        policy, tools = self.roster.ensemble(order.orchestrator)
+        if order.tools is not None:
+            offered = {tool.spec.name: tool for tool in tools}
+            for name in order.tools:
+                if name not in offered:
+                    raise BadInput(f"there is no tool {name!r} in this protocol; the tools are {', '.join(offered)}")
+            tools = tuple(offered[name] for name in order.tools)
+        return policy, tools
 
     def _chosen(self, names: tuple[str, ...] | None) -> tuple[Tool, ...]:
         off = {spec.name: why for spec, why in self.tools()}

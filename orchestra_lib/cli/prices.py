@@ -181,9 +181,9 @@ def check(
 
 
 def _names_in_use(folder: Path) -> Iterator[str]:
-    """What the tools and the configured endpoint here are billed as, and what stored runs were billed as."""
-    for spec, _ in Roster(folder).tools():
-        yield from spec.priced_names
+    """What the tools that are on and the configured endpoint are billed as, and what stored runs were billed as."""
+    for spec, off in Roster(folder).tools():
+        yield from spec.priced_names if off is None else ()
     if model := os.environ.get("OPENAI_MODEL"):
         yield model
     with Store.open(folder) as store:

@@ -30,6 +30,7 @@ def run(
     orchestrator: Annotated[
         str | None, typer.Option(help="A name from `orchestra models`, or openai:MODEL for $OPENAI_BASE_URL.")
     ] = None,
+    protocol: Annotated[str | None, typer.Option(help="chat, or toolorchestra as the released 8B was trained.")] = None,
     prefer: Annotated[
         list[str] | None,
         typer.Option(help="NAME=WEIGHT: quality, cost, latency in 0..1, tool.NAME in -1..1. Repeat it."),
@@ -51,6 +52,7 @@ def run(
     flags = {
         "task": sys.stdin.read() if task == "-" else task,
         "orchestrator": orchestrator,
+        "protocol": protocol,
         "prices": prices,
         "tools": _tool_names(tools),
         "limits.max_turns": max_turns,
