@@ -77,6 +77,14 @@ def test_adding_again_replaces_every_row(store):
     assert store.get("run-1").outcome is True
 
 
+def test_many_are_added_at_once_and_the_last_of_an_id_stands(store):
+    store.add(trajectory("run-1", turns=4))
+    store.add_many(trajectory(f"run-{number % 120}", turns=1 + number // 120) for number in range(240))
+    counts = "SELECT (SELECT count(*) FROM trajectories), (SELECT count(*) FROM turns)"
+    assert store.query(counts).rows == ((120, 240),)
+    assert store.get("run-7") == trajectory("run-7", turns=2)
+
+
 def test_an_unknown_id_is_named(store):
     with pytest.raises(BadInput, match="no run 'nobody'"):
         store.get("nobody")

@@ -10,9 +10,10 @@ import contextlib
 import json
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -88,6 +89,13 @@ class Store:
         """Store a trajectory, in place of an earlier one with its id. Raises `StoreFault`."""
         with self._lock:
             self._write([entry(trajectory.id, self._stamp(trajectory.id), trajectory)])
+
+    def add_many(self, trajectories: Iterable[Trajectory]) -> None:
+        """Store many at once, each in place of an earlier one with its id. Raises `StoreFault`; whole batches stay."""
+        waiting = iter(trajectories)
+        while batch := {one.id: one for one in islice(waiting, _BATCH)}:
+            with self._lock:
+                self._write([entry(one.id, self._stamp(one.id), one) for one in batch.values()])
 
     def list(
         self, wanted: Filter = _EVERYTHING, *, limit: int = 50, before: tuple[datetime, str] | None = None

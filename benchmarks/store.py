@@ -1,0 +1,214 @@
+"""How fast the store answers at a million turns, how fast it takes runs in, and what a kill costs.
+
+    python -m benchmarks.store --json
+
+The million turns are 50,000 copies of a few hundred made-up runs of twenty turns, made once under the temporary
+folder and used again by later starts. Times are CPU of this process (DuckDB's threads included), medians of many
+requests, so that they hardly depend on what else runs.
+"""
+
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+
+import duckdb
+
+from benchmarks.claims import Claim, claim, note, parser, show
+from orchestra_lib.store.database import OWNED
+from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.migrations import TABLES
+from orchestra_lib.store.store import Store
+from orchestra_lib.trajectory import Trajectory
+from tests.episodes import events, trajectory
+
+TURNS = 20
+TOOLS = ("search", "coder", "python", "generalist", "maths")
+ORCHESTRATORS = ("conductor", "nemotron", "strongest", "cheapest")
+SEEDS = 250
+"""Runs that are made one by one; the million is copies of them under other ids and times."""
+CROSS_TAB = """
+SELECT tool, orchestrator, count(*) AS calls, avg(c.latency_s) AS latency_s, sum(c.cost_usd) AS cost_usd
+FROM calls c JOIN trajectories t ON c.run_id = t.id GROUP BY ALL ORDER BY ALL
+"""
+
+
+def main() -> None:
+    chosen = parser(__doc__).parse_args()
+    runs, repeats, journals, ingested, kills = (500, 3, 500, 50, 2) if chosen.quick else (50_000, 31, 100_000, 2000, 20)
+    claims = [
+        *_answers(runs, repeats),
+        *_sync(journals, repeats),
+        *_ingest(ingested),
+        *_kills(kills),
+    ]
+    show(claims, as_json=chosen.json)
+
+
+def _answers(runs: int, repeats: int) -> Iterator[Claim]:
+    home = _million(runs)
+    chance = random.Random(7)  # a repeatable choice, no secret
+    with Store(home) as store:
+        turns = store.query("SELECT count(*) FROM turns").rows[0][0]
+        at = f"at {turns:,} turns"
+        middle = store.query(f"SELECT started_at, id FROM trajectories ORDER BY 1 DESC, 2 OFFSET {runs // 2} LIMIT 1")
+        before = middle.rows[0]
+        ids = [f"run-{chance.randrange(runs):07}" for _ in range(repeats)]
+        asked: list[tuple[str, Callable[[int], object], float | None]] = [
+            ("a list page", lambda n: store.list(), 50),
+            ("a list page in the middle", lambda n: store.list(before=before), 50),
+            ("one trajectory of 20 turns", lambda n: store.get(ids[n]), 15),
+            ("cross-tab tool x orchestrator", lambda n: store.query(CROSS_TAB), 80),
+        ]
+        for name, ask, most in asked:
+            yield claim(f"{name} {at}", _cpu_ms(ask, repeats), "CPU ms", at_most=most)
+
+
+def _run(number: int) -> Trajectory:
+    """A made-up run of twenty turns with nineteen calls of one tool."""
+    found = " ".join(f"Passage {part} of run {number}: the river runs on and on." for part in range(8))
+    return trajectory(
+        f"run-{number:07}",
+        turns=TURNS,
+        minutes=number,
+        tool=TOOLS[number % len(TOOLS)],
+        orchestrator=ORCHESTRATORS[number // len(TOOLS) % len(ORCHESTRATORS)],
+        task=f"Question {number}: where does the river run?",
+        observation=found,
+    )
+
+
+def _cpu_ms(ask: Callable[[int], object], repeats: int) -> float:
+    ask(0)
+    taken = []
+    for number in range(repeats):
+        started = time.process_time()
+        ask(number)
+        taken.append((time.process_time() - started) * 1000)
+    return median(taken)
+
+
+def _million(runs: int) -> Path:
+    """The home folder of a store with so many runs, made anew unless an earlier start finished it."""
+    home = Path(tempfile.gettempdir()) / f"orchestra-bench-store-{runs}"
+    if (home / "complete").exists():
+        return home
+    note(f"making {runs:,} runs in {home}")
+    shutil.rmtree(home, ignore_errors=True)
+    with Store(home) as store:
+        store.add_many(_run(number) for number in range(SEEDS))
+    with duckdb.connect(str(home / OWNED)) as connection:
+        columns = {table: [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()] for table in TABLES}
+        for start in range(SEEDS, runs, SEEDS * 40):
+            for table, key in (
+                ("trajectories", "id"),
+                ("turns", "run_id"),
+                ("calls", "run_id"),
+                ("attempts", "run_id"),
+            ):
+                connection.execute(_copies(table, key, columns[table], start, min(start + SEEDS * 40, runs)))
+        connection.execute("CHECKPOINT")
+    (home / "complete").touch()
+    return home
+
+
+def _copies(table: str, key: str, columns: list[str], start: int, end: int) -> str:
+    """SQL that copies the seeds to the numbers from `start` to `end`, a minute apart."""
+    number = f"(CAST(right(t.{key}, 7) AS INTEGER) + copy * {SEEDS})"
+    fresh = {
+        key: f"format('run-{{:07d}}', {number})",
+        "started_at": f"t.started_at + to_minutes(copy * {SEEDS})",
+        "raw": f"replace(t.raw, t.{key}, format('run-{{:07d}}', {number}))",
+    }
+    wanted = ", ".join(fresh.get(name, f"t.{name}") for name in columns)
+    seeds = f"(SELECT * FROM {table} WHERE {key} < 'run-{SEEDS:07}') t"
+    return f"INSERT INTO {table} SELECT {wanted} FROM range({start // SEEDS}, {end // SEEDS}) c(copy), {seeds}"
+
+
+def _sync(journals: int, repeats: int) -> Iterator[Claim]:
+    """What looking for news costs each request when nothing, or one run, is new among many finished journals."""
+    with tempfile.TemporaryDirectory(prefix="orchestra-bench-journals-") as folder:
+        home = Path(folder)
+        Store(home).close()
+        journal = Journal(home)
+        journal.folder.mkdir()
+        for number in range(journals):
+            (journal.folder / f"run-{number:07}.jsonl").touch()
+        with duckdb.connect(str(home / OWNED)) as connection, connection.cursor().appender("journals") as appender:
+            stamps = journal.stamps()
+            appender.append_rows([(name, stamp.size, stamp.mtime_ns, False, None) for name, stamp in stamps.items()])
+        with Store(home) as store:
+            time.sleep(1.1)  # a folder that has just changed is looked through again
+            yield claim(
+                f"sync of {journals:,} journals, none new",
+                _cpu_ms(lambda n: store.sync(), repeats),
+                "CPU ms",
+                at_most=1,
+            )
+
+            def one_more(number: int) -> None:
+                run_id = f"new-{number}-{time.time_ns()}"
+                with journal.open(run_id) as writer:
+                    for event in events(run_id):
+                        writer.append(event)
+                assert store.sync() == 1
+
+            yield claim(f"a new run among {journals:,} journals", _cpu_ms(one_more, repeats), "CPU ms")
+
+
+def _ingest(runs: int) -> Iterator[Claim]:
+    trajectories = [_run(number) for number in range(runs)]
+    with tempfile.TemporaryDirectory(prefix="orchestra-bench-ingest-") as folder, Store(Path(folder)) as store:
+        started, wall = time.process_time(), time.perf_counter()
+        store.add_many(trajectories)
+        cpu_s, wall_s = time.process_time() - started, time.perf_counter() - wall
+        rows = sum(store.query(f"SELECT count(*) FROM {table}").rows[0][0] for table in TABLES)
+        note(f"{rows:,} rows of {runs:,} runs in {wall_s:.2f} s wall, {cpu_s:.2f} s CPU")
+        yield claim("bulk ingest", rows / cpu_s, "rows per CPU second", at_least=50_000)
+
+
+def _kills(kills: int) -> Iterator[Claim]:
+    """Turns whose end a writer had acknowledged before `kill -9`, and that were not there afterwards."""
+    chance, lost, kept = random.Random(11), 0, 0  # a repeatable choice, no secret
+    with tempfile.TemporaryDirectory(prefix="orchestra-bench-kills-") as folder:
+        for number in range(kills):
+            acknowledged = _killed(Path(folder), f"killed-{number}", chance.uniform(0.0, 0.3))
+            with Store(Path(folder)) as store:
+                there = store.query(f"SELECT count(*) FROM turns WHERE run_id = 'killed-{number}'").rows[0][0]
+            lost, kept = lost + max(0, acknowledged - there), kept + acknowledged
+    note(f"{kept:,} turns were acknowledged before {kills} kills")
+    yield claim(f"turns lost by {kills} x kill -9 of {kept:,} acknowledged", lost, "turns", at_most=0)
+
+
+def _killed(home: Path, run_id: str, after_s: float) -> int:
+    """How many turns a process acknowledged that wrote a run and was killed so long after its first."""
+    command = [sys.executable, "-c", _WRITER, str(home), run_id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]) as writer:
+        assert writer.stdout is not None
+        first = writer.stdout.readline()
+        time.sleep(after_s)
+        writer.kill()
+        return sum(line.endswith("\n") for line in (first, *writer.stdout))
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from orchestra_lib.event import TurnFinished
+from orchestra_lib.store.journal import Journal
+from tests.episodes import events
+with Journal(Path(sys.argv[1])).open(sys.argv[2]) as writer:
+    for event in events(sys.argv[2], turns=100_000):
+        writer.append(event)
+        if isinstance(event, TurnFinished):
+            print(event.turn, flush=True)
+"""
+
+
+if __name__ == "__main__":
+    main()
