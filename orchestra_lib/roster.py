@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,9 +13,11 @@ from orchestra_lib.chat import CallStyle
 from orchestra_lib.ensemble import build, token_counter
 from orchestra_lib.errors import BadInput, WeightsFault, WorldFault
 from orchestra_lib.model.embedded import EmbeddedModel
+from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.minilm import MiniLM
 from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.weights import WeightsCatalog, WeightsStatus
+from orchestra_lib.players import policy_of, tools_of
 from orchestra_lib.policy.baseline import at_random, cheapest, nearest, strongest
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.policy.conductor.arguments_writer import BEGINNINGS
@@ -24,17 +26,21 @@ from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.conductor.policy import Conductor
 from orchestra_lib.protocols import ChatModel, Policy, PolicySpec, Tool
 from orchestra_lib.record import record
+from orchestra_lib.store.recordings import Recordings
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolkit.local_search import LocalSearch
 from orchestra_lib.toolkit.model_tool import coder, generalist
 from orchestra_lib.toolkit.retrieval import LocalRetriever
+from orchestra_lib.toolkit.web_search import WebSearch
 
 CODER, GENERALIST = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
 """The embedded models by the name of their weights, which is also the name that prices them."""
 
 OPENAI_URL = "https://api.openai.com/v1"
-_ENDPOINT = "openai:"
+_ENDPOINT, _LOCAL = "openai:", "local/"
+_LOCAL_CONTEXT, _LOCAL_OUTPUT = 8192, 2048
+"""Tokens that a fetched orchestrator reads and writes in one turn."""
 _EMBEDDED_ALIASES = ("search-3", "reasoner-3", "answer-4")
 """The cheapest alias of each published tool: where the embedded model stands in."""
 _BASELINES = {
@@ -70,14 +76,25 @@ class Roster:
         }
         for beginning in BEGINNINGS:
             self._models[CODER].expect(beginning)
+        self.endpoints = Endpoints.load(home, environ)
+        self._conducting = {
+            _LOCAL + name: EmbeddedModel(
+                name, partial(self.weights.path, name), home, parallel=1, context=_LOCAL_CONTEXT
+            )
+            for name in self.weights.names
+            if self.weights.get(name).conducts
+        }
         self._interpreter = CodeInterpreter()
         self._search = LocalSearch(home)
+        web = WebSearch.of(environ, Recordings(home / "web-cache"))
         self._cancel_fetch = threading.Event()
         self._tools: dict[str, tuple[Tool, Callable[[], str | None]]] = {
             "code_interpreter": (self._interpreter, self._interpreter.availability),
             "local_search": (self._search, lambda: None),
+            "web_search": (web, web.availability),
             "coder": (coder(self._models[CODER]), partial(self._missing, CODER)),
             "generalist": (generalist(self._models[GENERALIST]), partial(self._missing, GENERALIST)),
+            **tools_of(self.endpoints),
         }
 
     @cached_property
@@ -119,16 +136,22 @@ class Roster:
             ),
             *(Offer(name=name, title=title, note="a baseline without a model") for name, title in _BASELINES.items()),
             self._endpoint_offer(),
+            *self._fetched_offers(),
+            *self._catalogue_offers(),
         )
 
     def orchestrator(self, name: str) -> Policy:
         """Build one by name. Raises `BadInput` for an unknown name or one that is off."""
         if name.startswith(_ENDPOINT):
             return self._endpoint(name.removeprefix(_ENDPOINT))
+        if name in self.endpoints:
+            self.endpoints.look()  # waits for the first look only, which the pages have long asked for
         off = {offer.name: offer.off for offer in self.orchestrators()}
         if name not in off:
-            known = ", ".join(known for known in off if not known.startswith(_ENDPOINT))
-            raise BadInput(f"there is no orchestrator {name!r}; there are {known} and openai:MODEL")
+            known = ", ".join(known for known in off if not known.startswith(_ENDPOINT) and "/" not in known)
+            raise BadInput(
+                f"there is no orchestrator {name!r}; there are {known}, openai:MODEL and those of `orchestra models`"
+            )
         if off[name] is not None:
             raise BadInput(f"the orchestrator {name} is off: {off[name]}")
         if name == "free-loop":
@@ -137,6 +160,10 @@ class Roster:
                 self._models[CODER],
                 style=CallStyle.CONSTRAINED,
             )
+        if name in self.endpoints:
+            return policy_of(self.endpoints, name)
+        if name in self._conducting:
+            return self._fetched(name)
         if name in _BASELINES:
             return self._baseline(name)
         helper = self._models[CODER] if name == "conductor" and self._missing(CODER) is None else None
@@ -147,12 +174,7 @@ class Roster:
 
         Raises `BadInput` for an orchestrator that is no language model, and while there is no model for an alias.
         """
-        if name.startswith(_ENDPOINT):
-            conducting: ChatModel = self._client(name.removeprefix(_ENDPOINT))
-        elif name == "free-loop":
-            conducting = self._models[CODER]
-        else:
-            raise BadInput(f"{name} conducts over protocol chat only; use free-loop or openai:MODEL")
+        conducting = self._language_model(name)
         if (missing := self._missing(CODER)) is not None:
             raise BadInput(f"no expert can answer: {missing}")
         return build(
@@ -162,6 +184,17 @@ class Roster:
             interpreter=self._interpreter,
             counter=token_counter(self.weights.path(CODER)),
             name=name,
+        )
+
+    def _language_model(self, name: str) -> ChatModel:
+        if name.startswith(_ENDPOINT):
+            return self._client(name.removeprefix(_ENDPOINT))
+        if name in self.endpoints and self.endpoints.off(name) is None:
+            return self.endpoints.model(name)
+        if name == "free-loop" or (name in self._conducting and self._missing(self._conducting[name].name) is None):
+            return self._conducting.get(name, self._models[CODER])
+        raise BadInput(
+            f"{name} conducts over protocol chat only, or is off; use free-loop, openai:MODEL or an endpoint"
         )
 
     def _baseline(self, name: str) -> Policy:
@@ -178,10 +211,35 @@ class Roster:
                 return status.error
             case "absent" | "partial":
                 size = f"{status.total_bytes / 1e6:,.0f} MB"
-                return f"its weights ({size}) are not here yet; `orchestra models fetch` gets them"
+                which = "" if name in self._models else f" {name}"
+                return f"its weights ({size}) are not here yet; `orchestra models fetch{which}` gets them"
             case _:
                 done, size = status.done_bytes / 1e6, f"{status.total_bytes / 1e6:,.0f} MB"
                 return f"its weights are arriving: {done:,.0f} of {size}"
+
+    def _fetched_offers(self) -> Iterator[Offer]:
+        for name, model in self._conducting.items():
+            weights = self.weights.get(model.name)
+            memory = f", about {weights.memory_bytes / 1e9:.1f} GB of memory" if weights.memory_bytes else ""
+            note = f"runs on this machine{memory}; {weights.licence}"
+            yield Offer(name=name, title=weights.title, note=note, off=self._missing(model.name))
+
+    def _catalogue_offers(self) -> Iterator[Offer]:
+        for endpoint in self.endpoints:
+            if endpoint.orchestrator:
+                name, title = endpoint.name, f"{endpoint.title} ({endpoint.provider})"
+                note = f"at {self.endpoints.address(name)}"
+                yield Offer(name=name, title=title, note=note, off=self.endpoints.off(name))
+
+    def _fetched(self, name: str) -> Policy:
+        model = self._conducting[name]
+        spec = PolicySpec(
+            name=name,
+            priced_as=model.name,
+            max_input_tokens=_LOCAL_CONTEXT - _LOCAL_OUTPUT,
+            max_output_tokens=_LOCAL_OUTPUT,
+        )
+        return ChatPolicy(spec, model, style=CallStyle.HERMES)
 
     def _endpoint_offer(self) -> Offer:
         model = self._environ.get("OPENAI_MODEL", "")
@@ -234,7 +292,7 @@ class Roster:
     async def close(self) -> None:
         """Stop fetching and end the models' processes that this program started."""
         self._cancel_fetch.set()
-        for model in self._models.values():
+        for model in (*self._models.values(), *self._conducting.values()):
             with suppress(WorldFault):
                 await asyncio.to_thread(model.stop)
 

@@ -60,8 +60,11 @@ def test_every_provider_that_was_promised_ships_with_a_model(tmp_path):
     } == {endpoint.provider for endpoint in catalogue.endpoints.values()}  # fmt: skip
 
 
-@pytest.mark.parametrize("table, provider", [("vendor", "openai"), ("vendor", "anthropic"), ("vendor", "google"),
-                                             ("together", "together"), ("deepinfra", "deepinfra")])  # fmt: skip
+@pytest.mark.parametrize(
+    "table, provider",
+    [("vendor", "openai"), ("vendor", "anthropic"), ("vendor", "google"), ("together", "together"),
+     ("deepinfra", "deepinfra"), ("openrouter", "openrouter")],
+)  # fmt: skip
 def test_a_provider_s_models_are_priced_by_its_table(tmp_path, table, provider):
     prices = load_tables(tmp_path)[table]
     names = [one.priced_as for one in Catalogue.load(tmp_path).endpoints.values() if one.provider == provider]

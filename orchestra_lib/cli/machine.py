@@ -10,53 +10,15 @@ from typing import Annotated
 
 import typer
 
-from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.terminal import note, print_json, print_table
 from orchestra_lib.codec import to_data
-from orchestra_lib.errors import BadInput, OrchestraError
+from orchestra_lib.errors import OrchestraError
 from orchestra_lib.paths import home
 from orchestra_lib.pricelist import load_tables
 from orchestra_lib.record import record
 from orchestra_lib.roster import Roster
 from orchestra_lib.store.store import Store
 from orchestra_lib.toolkit.local_search import index_paths
-
-
-def models(
-    action: Annotated[str, typer.Argument(help="list, or fetch to download weights.")] = "list",
-    name: Annotated[str | None, typer.Argument(help="Only these weights.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-) -> None:
-    """List orchestrators, tools and weights; `orchestra models fetch` downloads the weights."""
-    roster = Roster(home())
-    if action == "fetch":
-        show = WeightsProgress()
-        if name is None:
-            roster.fetch(show)
-        else:
-            roster.weights.fetch(name, show)
-        return
-    if action != "list":
-        raise BadInput(f"unknown action {action!r}; use list or fetch")
-    if json:
-        print_json(
-            {
-                "orchestrators": [to_data(offer) for offer in roster.orchestrators()],
-                "tools": [{"name": spec.name, "model": spec.model, "off": off} for spec, off in roster.tools()],
-                "weights": [to_data(status) for status in roster.statuses()],
-            }
-        )
-        return
-    print_table(
-        ("orchestrator", "state", "what"),
-        [(offer.name, "off" if offer.off else "on", offer.off or offer.note) for offer in roster.orchestrators()],
-    )
-    print()
-    tools = [(spec.name, "off" if off else "on", off or spec.title) for spec, off in roster.tools()]
-    print_table(("tool", "state", "what"), tools)
-    print()
-    weights = [(status.name, status.state, f"{status.total_bytes / 1e6:,.0f} MB") for status in roster.statuses()]
-    print_table(("weights", "state", "size"), weights)
 
 
 def index(
@@ -106,6 +68,7 @@ def _checks(folder: Path) -> Iterator[Check]:
     yield _try("store", lambda: _store_words(folder))
     yield _try("prices", lambda: ", ".join(f"{t.name} ({t.dated})" for t in load_tables(folder).values()))
     roster = Roster(folder)
+    roster.endpoints.look()
     for spec, off in roster.tools():
         missing = (
             False if spec.model is None else None
@@ -129,4 +92,4 @@ def _try(what: str, look: Callable[[], str]) -> Check:
         return Check(what=what, ok=False, found=str(error))
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"index": index, "models": models, "doctor": doctor}
+COMMANDS: dict[str, Callable[..., None]] = {"index": index, "doctor": doctor}

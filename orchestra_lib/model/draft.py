@@ -34,7 +34,9 @@ class Weights:
     """One file of model weights: its size and hash, its licence, and where it can be had.
 
     `hub_repo` and `hub_file` name it on the model hub, None where no copy with this hash is known there.
-    `source` is the page of whoever made the model.
+    `source` is the page of whoever made the model, `licence_file` the licence's text where it ships with us.
+    `memory_bytes` is about what serving it needs, None when nobody worked it out. `conducts` marks a model that is
+    offered as an orchestrator once it is here.
     """
 
     name: str
@@ -43,11 +45,13 @@ class Weights:
     bytes: int
     sha256: str
     licence: str
-    licence_file: str
+    licence_file: str | None = None
     source: str
     hub_repo: str | None = None
     hub_file: str | None = None
     pieces: tuple[Piece, ...] = ()
+    memory_bytes: int | None = None
+    conducts: bool = False
 
 
 class SourceFault(Exception):
