@@ -95,7 +95,8 @@ class OpenAICompatible:
                     failure = failure_of(error, self._address())
                     # Once it has begun to write a provider may charge for it; before that it does not.
                     told = {"usage": reply.usage} if not shown else self._reported(request, reply)
-                    attempts.append(self._attempt(**waited, **told, error=failure.message, billed=shown))
+                    charged = shown or reply.usage is not None
+                    attempts.append(self._attempt(**waited, **told, error=failure.message, billed=charged))
             if failure is None:
                 yield completion
                 return
