@@ -14,10 +14,19 @@ from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import Recordings, ToolResult
 from orchestra_lib.record import record
 from orchestra_lib.tool import File, ToolKind, ToolSpec
-from orchestra_lib.toolkit.search_provider import Brave, CouldNotSearch, Ddgs, Hit, SearchProvider, Tavily
+from orchestra_lib.toolkit.search_provider import (
+    TITLE_CHARS,
+    URL_CHARS,
+    Brave,
+    CouldNotSearch,
+    Ddgs,
+    Hit,
+    SearchProvider,
+    Tavily,
+)
 from orchestra_lib.toolkit.web_page import PageReader, WebPage
 from orchestra_lib.toolkit.web_record import Findings, WebMode, WebRecord, key_of
-from orchestra_lib.toolkit.web_text import excerpt, fenced, no_heads
+from orchestra_lib.toolkit.web_text import clean, excerpt, fenced, no_heads, one_line
 
 CHOICE, RECORDS = "ORCHESTRA_WEB", "ORCHESTRA_WEB_RECORDS"
 """Environment: the providers to ask, in order (tavily, brave, ddgs; `off` for none), and where answers come from."""
@@ -223,7 +232,10 @@ class WebSearch:
 
 
 def _text(query: str, search: _Search, pages: Sequence[WebPage | str], kept: bool) -> str:
-    """The observation: who found how much, then the untrusted rest between two lines."""
+    """The observation: who found how much, then the untrusted rest between two lines.
+
+    What was recorded is cleaned again: recordings are handed around, and anybody can write them.
+    """
     hits = search.findings.hits
     source = search.findings.provider + (", as recorded" if search.recorded else "")
     before = f" ({'; '.join(search.failures)})" if search.failures else ""
@@ -237,10 +249,10 @@ def _text(query: str, search: _Search, pages: Sequence[WebPage | str], kept: boo
 
 
 def _result(index: int, hit: Hit, query: str, page: WebPage | str | None) -> str:
-    address = hit.url.replace("(", "%28").replace(")", "%29")
-    lines = [f"[{index + 1}] {hit.title} ({address})", no_heads(hit.snippet)]
+    address = one_line(hit.url, URL_CHARS).replace("(", "%28").replace(")", "%29")
+    lines = [f"[{index + 1}] {one_line(hit.title, TITLE_CHARS)} ({address})", no_heads(clean(hit.snippet))]
     if isinstance(page, WebPage):
-        lines += ["From the page:", no_heads(excerpt(page.text, query, EXCERPT_CHARS))]
+        lines += ["From the page:", no_heads(excerpt(clean(page.text), query, EXCERPT_CHARS))]
     elif page:
         lines.append(f"The page was not read: {page}.")
     return "\n".join(line for line in lines if line) + "\n"
