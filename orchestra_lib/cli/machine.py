@@ -39,6 +39,10 @@ def index(
         note(f"no longer there: {path}")
 
 
+_NEEDED = ("code_interpreter", "local_search")
+"""Without these the offline default cannot work; without weights, keys and a web it can."""
+
+
 @record
 class Check:
     """One thing that was looked at. `ok` None: not there, and not needed for the offline default."""
@@ -70,9 +74,7 @@ def _checks(folder: Path) -> Iterator[Check]:
     roster = Roster(folder)
     roster.endpoints.look()
     for spec, off in roster.tools():
-        missing = (
-            False if spec.model is None else None
-        )  # without weights the conductor works on, without tools it cannot
+        missing = False if spec.name in _NEEDED else None
         yield Check(what=f"tool {spec.name}", ok=missing if off else True, found=off or spec.title)
     for offer in roster.orchestrators():
         ok = None if offer.off else True
