@@ -5,6 +5,7 @@ import re
 import socket
 from dataclasses import replace
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +20,10 @@ from orchestra_lib.pricing import Price
 from orchestra_lib.store.recordings import Recordings
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.toolkit.search_provider import Brave, CouldNotSearch, Ddgs, Hit, Tavily
-from orchestra_lib.toolkit.web_page import PageReader
+from orchestra_lib.toolkit.web_page import PageReader, WebPage
 from orchestra_lib.toolkit.web_record import WebMode, WebRecord
 from orchestra_lib.toolkit.web_search import WebSearch
+from orchestra_lib.toolkit.web_text import clean, excerpt, fenced, no_heads
 
 KEY = "tvly-secret-7"
 ENVIRON = {"TAVILY_API_KEY": KEY, "BRAVE_API_KEY": "BSA-secret-8"}
@@ -222,8 +224,9 @@ def test_a_strict_replay_gives_the_same_and_opens_no_connection(tmp_path, monkey
     assert "Titicaca is deep." in again.text
     assert again.files == first.files
     assert [(attempt.priced_as, attempt.billed) for attempt in again.attempts] == [("web_search.tavily", False)]
-    with pytest.raises(ProviderFault, match="nothing is recorded for 'other'"):
+    with pytest.raises(ProviderFault, match="nothing is recorded for 'other'") as missing:
         ask(tool(tmp_path, never, mode=WebMode.STRICT), "other")
+    assert [attempt.billed for attempt in missing.value.attempts] == [False]
     assert never.asked == []
 
 
@@ -282,10 +285,35 @@ def test_text_of_the_web_is_fenced_and_cannot_pose_as_another_result_or_leave_th
     assert document.source == "https://evil.example/%28x%29"
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("https://a.example/"),
+    lambda parts: (
+        st.lists(parts, max_size=3)
+        | st.dictionaries(st.sampled_from(["results", "web", "type", "url", "title", "content"]), parts, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON | JSON.map(lambda data: {"results": data, "type": "search", "web": {"results": data}}))
+def test_any_json_is_hits_or_a_fault_and_never_a_crash(data):
+    for service in (Tavily(ENVIRON), Brave(ENVIRON)):
+        try:
+            hits = service._hits(data, httpx2.Headers())
+        except CouldNotSearch:
+            continue
+        assert all(hit.url.startswith("http") and hit.title for hit in hits)
+
+
+@given(st.text(max_size=4_000), st.text(max_size=40), st.integers(600, 3_000))
+def test_an_excerpt_is_bounded_and_made_of_the_text(text, query, most):
+    part = excerpt(text, query, most)
+    assert len(part) <= most
+    assert all(line.removeprefix("… ") in text for line in part.splitlines())
+
+
 @given(st.text(max_size=300))
 def test_no_text_can_end_its_own_fence(text):
-    from orchestra_lib.toolkit.web_text import clean, fenced, no_heads
-
     body = no_heads(clean(text))
     fence = fenced(body).splitlines()
     assert sum(line.startswith("=== end") for line in fenced(body).split("\n")) == 1
@@ -299,8 +327,6 @@ def test_pages_are_read_in_part_kept_whole_and_a_dead_one_fails_nothing(tmp_path
             if url == "https://1.example/":
                 raise ProviderFault("the server answered HTTP 404")
             text = "\n\n".join(f"Paragraph {number} of nothing much at all, " * 5 for number in range(200))
-            from orchestra_lib.toolkit.web_page import WebPage
-
             return WebPage(url=url, text=f"{text}\n\nThe deep lakes are here.\n\n{text}")
 
     result = ask(tool(tmp_path, Says("tavily", HITS), pages=Reader()), read=2)

@@ -23,10 +23,11 @@ import httpx2
 from orchestra_lib.errors import ProviderFault
 from orchestra_lib.record import record
 from orchestra_lib.toolkit.addresses import Checked, Guard
-from orchestra_lib.toolkit.web_text import clean
+from orchestra_lib.toolkit.web_text import clean, one_line
 
 _EXTRACTOR = Path(__file__).with_name("page_extractor.py")
 _HTML, _PLAIN = ("text/html", "application/xhtml+xml"), ("text/plain", "text/markdown")
+_AT_ONCE = 8
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {
     "user-agent": "OrchestraWorkbench/0.1 (reads pages that a search named)",
@@ -76,17 +77,18 @@ class _Download:
 
 
 class PageReader:
-    """Reads pages. `tls` replaces the system's trust in certificates, for a web of one's own."""
+    """Reads pages, a few at once. `tls` replaces the system's trust in certificates, for a web of one's own."""
 
     def __init__(
         self, guard: Guard | None = None, limits: PageLimits | None = None, tls: ssl.SSLContext | None = None
     ) -> None:
         self._guard, self._limits, self._tls = guard or Guard(), limits or PageLimits(), tls
+        self._places = asyncio.Semaphore(_AT_ONCE)
 
     async def read(self, url: str) -> WebPage:
-        """The page's text. Raises `ProviderFault`, whose message quotes nothing of the page."""
+        """The page's text. Raises `ProviderFault`, whose message quotes nothing of the page but its type."""
         try:
-            async with asyncio.timeout(self._limits.total_s):
+            async with self._places, asyncio.timeout(self._limits.total_s):
                 page = await self._download(url)
                 text = await self._text(page)
         except TimeoutError:
@@ -142,16 +144,17 @@ class PageReader:
         if response.status_code != 200:
             raise ProviderFault(f"the server answered HTTP {response.status_code}")
         media_type, _, rest = response.headers.get("content-type", "").lower().partition(";")
-        if media_type.strip() not in _HTML + _PLAIN:
-            raise ProviderFault(f"it is {media_type.strip()[:60] or 'of an unnamed type'!r}, not a page of text")
+        media_type = one_line(media_type, 60) or "of an unnamed type"
+        if media_type not in _HTML + _PLAIN:
+            raise ProviderFault(f"it is {media_type!r}, not a page of text")
         data, cut = await self._body(response)
         charset = rest.partition("charset=")[2].partition(";")[0].strip(" \"'")
-        return _Download(url=url, media_type=media_type.strip(), charset=charset, data=data, cut=cut)
+        return _Download(url=url, media_type=media_type, charset=charset, data=data, cut=cut)
 
     async def _body(self, response: httpx2.Response) -> tuple[bytes, bool]:
         coding = response.headers.get("content-encoding", "identity").strip().lower()
         if coding not in ("identity", "gzip", "x-gzip", "deflate"):
-            raise ProviderFault(f"it came packed as {coding[:40]!r}, which was not asked for")
+            raise ProviderFault(f"it came packed as {one_line(coding, 40)!r}, which was not asked for")
         most, sent = self._limits.sent_bytes, bytearray()
         async for piece in response.aiter_raw():
             sent += piece
@@ -204,7 +207,8 @@ def _decoded(data: bytes, charset: str) -> str:
         if charset == "utf-8" or error.start > len(data) - 4:  # a cut last character
             return data.decode("utf-8-sig", "replace")
     said = _META_CHARSET.search(data[:2048])
-    names = (charset, said[1].decode("ascii").lower() if said else "", "windows-1252")
+    marked = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
+    names = (marked, charset, said[1].decode("ascii").lower() if said else "", "windows-1252")
     return data.decode(next(name for name in names if name in _CHARSETS), "replace")
 
 

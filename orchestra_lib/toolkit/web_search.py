@@ -156,15 +156,13 @@ class WebSearch:
         """Nothing is kept for a run."""
 
     async def _search(self, query: str, k: int) -> _Search:
-        started = asyncio.get_running_loop().time()
         if found := self._record.findings(query, k):
-            wall_s = asyncio.get_running_loop().time() - started
-            spent = Attempt(priced_as=f"web_search.{found.provider}", wall_s=wall_s, billed=False)
-            return _Search(findings=found, attempts=(spent,), recorded=True)
+            unpaid = Attempt(priced_as=f"web_search.{found.provider}", wall_s=0.0, billed=False)
+            return _Search(findings=found, attempts=(unpaid,), recorded=True)
         if self._record.mode is WebMode.STRICT:
-            raise ProviderFault(
-                f"could not search: nothing is recorded for {query[:80]!r} ({key_of(query, k)}); "
-                f"what found nothing is never recorded, and {RECORDS}=strict asks nobody"
+            raise self._nobody_asked(
+                f"nothing is recorded for {query[:80]!r} ({key_of(query, k)}), as nothing that found nothing ever is, "
+                f"and with {RECORDS}=strict nobody is asked"
             )
         attempts: list[Attempt] = []
         failures: list[str] = []
@@ -174,8 +172,14 @@ class WebSearch:
                 if hits is not None:
                     findings = Findings(provider=provider.name, hits=tuple(hits))
                     return _Search(findings=findings, attempts=tuple(attempts), failures=tuple(failures))
-        words = "; ".join(failures) or self.availability() or "no provider"
+        if not attempts:
+            raise self._nobody_asked(self.availability() or "it has no search service")
+        words = "; ".join(failures)
         raise ProviderFault(f"could not search: {words}. That says nothing about what the web holds", tuple(attempts))
+
+    def _nobody_asked(self, why: str) -> ProviderFault:
+        unpaid = Attempt(priced_as=self.spec.priced_as, wall_s=0.0, billed=False, error="nobody was asked")
+        return ProviderFault(f"could not search: {why}", (unpaid,))
 
     async def _ask(
         self, provider: SearchProvider, query: str, k: int, attempts: list[Attempt], failures: list[str]
