@@ -39,4 +39,5 @@ class Gate:
 class _Line:
     def __init__(self, at_once: int | None, per_minute: float | None) -> None:
         self.places = asyncio.Semaphore(at_once) if at_once else None
-        self.limiter = AsyncLimiter(per_minute, 60) if per_minute else None
+        # One after another and not a minute's worth at once, so that no minute holds more than it may.
+        self.limiter = AsyncLimiter(1, 60 / per_minute) if per_minute else None
