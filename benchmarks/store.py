@@ -22,7 +22,6 @@ import duckdb
 from benchmarks.claims import Claim, claim, note, parser, show
 from orchestra_lib.store.database import OWNED
 from orchestra_lib.store.journal import Journal
-from orchestra_lib.store.migrations import TABLES
 from orchestra_lib.store.store import Store
 from orchestra_lib.trajectory import Trajectory
 from tests.episodes import events, trajectory
@@ -36,6 +35,10 @@ CROSS_TAB = """
 SELECT tool, orchestrator, count(*) AS calls, avg(c.latency_s) AS latency_s, sum(c.cost_usd) AS cost_usd
 FROM calls c JOIN trajectories t ON c.run_id = t.id GROUP BY ALL ORDER BY ALL
 """
+
+
+RUN_TABLES = {"trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id"}
+"""Where a run's rows are, and the column that names it."""
 
 
 def main() -> None:
@@ -103,27 +106,23 @@ def _million(runs: int) -> Path:
     with Store(home) as store:
         store.add_many(_run(number) for number in range(SEEDS))
     with duckdb.connect(str(home / OWNED)) as connection:
-        columns = {table: [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()] for table in TABLES}
         for start in range(SEEDS, runs, SEEDS * 40):
-            for table, key in (
-                ("trajectories", "id"),
-                ("turns", "run_id"),
-                ("calls", "run_id"),
-                ("attempts", "run_id"),
-            ):
-                connection.execute(_copies(table, key, columns[table], start, min(start + SEEDS * 40, runs)))
+            for table, key in RUN_TABLES.items():
+                columns = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
+                connection.execute(_copies(table, key, columns, start, min(start + SEEDS * 40, runs)))
         connection.execute("CHECKPOINT")
     (home / "complete").touch()
     return home
 
 
 def _copies(table: str, key: str, columns: list[str], start: int, end: int) -> str:
-    """SQL that copies the seeds to the numbers from `start` to `end`, a minute apart."""
-    number = f"(CAST(right(t.{key}, 7) AS INTEGER) + copy * {SEEDS})"
+    """SQL that copies the seeds to the numbers from `start` to `end`, a minute apart, with words of their own."""
+    run_id = f"format('run-{{:07d}}', CAST(right(t.{key}, 7) AS INTEGER) + copy * {SEEDS})"
     fresh = {
-        key: f"format('run-{{:07d}}', {number})",
+        key: run_id,
         "started_at": f"t.started_at + to_minutes(copy * {SEEDS})",
-        "raw": f"replace(t.raw, t.{key}, format('run-{{:07d}}', {number}))",
+        "raw": f"replace(replace(t.raw, t.{key}, {run_id}), 'river', md5({run_id}))",
+        "observation": f"replace(t.observation, 'river', md5({run_id} || t.turn))" if table == "calls" else "",
     }
     wanted = ", ".join(fresh.get(name, f"t.{name}") for name in columns)
     seeds = f"(SELECT * FROM {table} WHERE {key} < 'run-{SEEDS:07}') t"
@@ -167,7 +166,7 @@ def _ingest(runs: int) -> Iterator[Claim]:
         started, wall = time.process_time(), time.perf_counter()
         store.add_many(trajectories)
         cpu_s, wall_s = time.process_time() - started, time.perf_counter() - wall
-        rows = sum(store.query(f"SELECT count(*) FROM {table}").rows[0][0] for table in TABLES)
+        rows = sum(store.query(f"SELECT count(*) FROM {table}").rows[0][0] for table in RUN_TABLES)
         note(f"{rows:,} rows of {runs:,} runs in {wall_s:.2f} s wall, {cpu_s:.2f} s CPU")
         yield claim("bulk ingest", rows / cpu_s, "rows per CPU second", at_least=50_000)
 

@@ -4,7 +4,7 @@ Sums follow from attempts and prices and are never stored. Money is in USD, time
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from orchestra_lib.pricing import Attempt, Price, PriceTable, Usage, cost_usd, total, total_tokens
 from orchestra_lib.record import record
@@ -101,13 +101,30 @@ def bill(ledger: Iterable[tuple[str, Attempt]], prices: PriceTable) -> Bill:
     )
 
 
+@record
+class Spent:
+    """What some attempts took together; None when a part of it is unknown."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+
+
+def spent_on(attempts: Iterable[Attempt], prices: PriceTable) -> Spent:
+    """The totals that `bill` gives for these attempts, for those who need no rows."""
+    priced = [(attempt, prices.find(attempt.priced_as)) for attempt in attempts]
+    counted = _counted(priced)
+    return Spent(
+        input_tokens=total_tokens(usage.input_tokens for usage in counted),
+        output_tokens=total_tokens(usage.output_tokens for usage in counted),
+        cost_usd=total(cost_usd(attempt, price) for attempt, price in priced),
+    )
+
+
 def _row(payee: str, name: str, attempts: list[Attempt], prices: PriceTable) -> BillRow:
     found = prices.resolve(name)
     price = found.price
-    # Tools without tokens and attempts that were never billed count 0 tokens, a silent model counts as unknown.
-    counted = [
-        attempt.usage or Usage() for attempt in attempts if attempt.usage is not None or _uses_tokens(attempt, price)
-    ]
+    counted = _counted([(attempt, price) for attempt in attempts])
     costs = [cost_usd(attempt, price) for attempt in attempts]
     reported = [attempt.reported_cost_usd for attempt in attempts if attempt.billed]
     return BillRow(
@@ -128,6 +145,15 @@ def _row(payee: str, name: str, attempts: list[Attempt], prices: PriceTable) -> 
         queue_s=math.fsum(attempt.queue_s for attempt in attempts),
         backoff_s=math.fsum(attempt.backoff_s for attempt in attempts),
     )
+
+
+def _counted(priced: Sequence[tuple[Attempt, Price | None]]) -> list[Usage]:
+    """Tools without tokens and attempts that were never billed count 0 tokens, a silent model counts as unknown."""
+    return [
+        attempt.usage or Usage()
+        for attempt, price in priced
+        if attempt.usage is not None or _uses_tokens(attempt, price)
+    ]
 
 
 def _uses_tokens(attempt: Attempt, price: Price | None) -> bool:

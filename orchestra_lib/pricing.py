@@ -299,10 +299,10 @@ def worst_case_usd(
 def total(parts: Iterable[float | None]) -> float | None:
     """The sum, or None when any part is unknown."""
     known = list(parts)
-    return None if any(part is None for part in known) else math.fsum(part for part in known if part is not None)
+    return None if None in known else math.fsum(part for part in known if part is not None)
 
 
 def total_tokens(parts: Iterable[int | None]) -> int | None:
     """The sum of token counts, or None when any is unknown."""
     known = list(parts)
-    return None if any(part is None for part in known) else sum(part for part in known if part is not None)
+    return None if None in known else sum(part for part in known if part is not None)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestra_lib.codec import dumps, event_from_line, event_to_line, from_data, to_data, well_formed
+from orchestra_lib.codec import dumps, event_from_line, event_to_line, from_data, to_data, to_text, well_formed
 from orchestra_lib.errors import BadInput, Fault, NewerSchema
 from orchestra_lib.event import CallFinished, Generated, RunFinished, Streamed, TurnStarted
 from orchestra_lib.generation import Channel, Estimate, Generation
@@ -163,6 +163,24 @@ def test_numbers_that_json_lacks_become_null():
     assert dumps(to_data(call)["arguments"]) == '{"x":[null,null]}'
     with pytest.raises(ValueError, match="not JSON compliant"):
         dumps({"x": math.nan})
+
+
+@given(event=any_event)
+def test_text_says_the_same_as_plain_data(event):
+    assert json.loads(to_text(event)) == to_data(event)
+
+
+@pytest.mark.parametrize("constant", [math.nan, math.inf, -math.inf])
+def test_a_number_that_json_lacks_is_never_written_as_unknown(constant):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        to_text(TurnStarted(seq=1, t_s=constant, turn=0))
+    assert json.loads(to_text(Generation(raw_text="NaN and Infinity")))["raw_text"] == "NaN and Infinity"
+
+
+@pytest.mark.parametrize("arguments, text", [({"\ud83d": 1}, ""), ({"x": "\ud83d"}, ""), ({}, "\ud83d")])
+def test_lone_surrogates_are_replaced_wherever_they_stand(arguments, text):
+    call = ToolCall(id="1", tool="t", arguments=arguments, arguments_text=text)
+    assert to_text(call) == dumps(to_data(call))
 
 
 @given(value=st.text(st.characters(codec=None)))

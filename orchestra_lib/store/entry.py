@@ -36,15 +36,21 @@ def replace(cursor: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> None
 
     A journal that became unreadable leaves the rows that were read from it before.
     """
-    replaced = [one.run_id for one in entries if one.rows is not None]
+    replaced = _there(cursor, [one.run_id for one in entries if one.rows is not None])
     for table, key in _KEYS.items():
-        cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": replaced})  # noqa: S608
+        if replaced:  # looking for rows that are not there would take longer than to write the new ones
+            cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": replaced})  # noqa: S608
         _append(cursor, table, [row for one in entries if one.rows for row in getattr(one.rows, table)])
     stamped = [
         (one.run_id, one.stamp.size, one.stamp.mtime_ns, one.unfinished, one.fault) for one in entries if one.stamp
     ]
     cursor.execute("DELETE FROM journals WHERE run_id IN (SELECT unnest($ids))", {"ids": [row[0] for row in stamped]})
     _append(cursor, "journals", stamped)
+
+
+def _there(cursor: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> list[str]:
+    found = cursor.execute("SELECT id FROM trajectories WHERE id IN (SELECT unnest($ids))", {"ids": ids}).fetchall()
+    return [row[0] for row in found]
 
 
 def _append(cursor: duckdb.DuckDBPyConnection, table: str, new: Sequence[tuple[Any, ...]]) -> None:

@@ -4,17 +4,17 @@ Nothing that a model, a tool or a server wrote may keep a run out of the store: 
 surrogates are replaced, numbers that no BIGINT holds become NULL; `raw` keeps the original.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestra_lib.billing import Bill, bill
-from orchestra_lib.codec import dumps, to_data, well_formed
+from orchestra_lib.billing import spent_on
+from orchestra_lib.codec import dumps, to_data, to_text, well_formed
 from orchestra_lib.pricing import Attempt, Price, Usage, cost_usd
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
 
-Row = tuple[Any, ...]
+Row = Sequence[Any]
 _BIGINT = 2**63
 _NO_PRICE = Price(source="")
 
@@ -31,15 +31,16 @@ class Rows:
 
 def rows(trajectory: Trajectory) -> Rows:
     """Everything that the query store keeps of a trajectory."""
+    kinds = {spec.name: str(spec.kind) for spec in trajectory.setting.tools}
     return Rows(
-        trajectories=[_clean(_trajectory(trajectory))],
-        turns=[_clean(_turn(trajectory, turn)) for turn in trajectory.turns],
-        calls=[_clean(row) for turn in trajectory.turns for row in _calls(trajectory, turn)],
-        attempts=[_clean(row) for turn in trajectory.turns for row in _attempts(trajectory, turn)],
+        trajectories=[_clean_parts(_trajectory(trajectory, kinds))],
+        turns=[_clean_parts(_turn(trajectory, turn)) for turn in trajectory.turns],
+        calls=[_clean_parts(row) for turn in trajectory.turns for row in _calls(trajectory, turn, kinds)],
+        attempts=[_clean_parts(row) for turn in trajectory.turns for row in _attempts(trajectory, turn)],
     )
 
 
-def _trajectory(trajectory: Trajectory) -> Row:
+def _trajectory(trajectory: Trajectory, kinds: Mapping[str, str]) -> Row:
     setting, preference, bill = trajectory.setting, trajectory.setting.preference, trajectory.bill()
     calls = trajectory.calls
     called = sorted({call.call.tool for call in calls})
@@ -67,7 +68,7 @@ def _trajectory(trajectory: Trajectory) -> Row:
         preference.cost,
         preference.latency,
         dict(preference.tools),
-        dumps(to_data(preference)),
+        to_text(preference),
         setting.sentence,
         setting.prices.name,
         setting.prices.dated,
@@ -75,15 +76,14 @@ def _trajectory(trajectory: Trajectory) -> Row:
         trajectory.simulated,
         setting.seed,
         trajectory.faults[-1].message if trajectory.faults else None,
-        [_mark(call, _kinds(trajectory)) for call in calls],
-        dumps(to_data(trajectory)),
+        [_mark(call, kinds) for call in calls],
+        to_text(trajectory),
     )
 
 
 def _turn(trajectory: Trajectory, turn: Turn) -> Row:
     generation = turn.generation
-    ledger = [attempt for _, attempt in _ledger(turn)]
-    spent = _spent(ledger, trajectory)
+    spent = spent_on((attempt for _, attempt in _ledger(turn)), trajectory.setting.prices)
     return (
         trajectory.id,
         turn.index,
@@ -100,11 +100,10 @@ def _turn(trajectory: Trajectory, turn: Turn) -> Row:
     )
 
 
-def _calls(trajectory: Trajectory, turn: Turn) -> Iterator[Row]:
-    kinds = _kinds(trajectory)
+def _calls(trajectory: Trajectory, turn: Turn, kinds: Mapping[str, str]) -> Iterator[Row]:
     for position, call in enumerate(turn.calls):
         seen, asked = call.observation, call.call
-        spent = _spent(call.attempts, trajectory)
+        spent = spent_on(call.attempts, trajectory.setting.prices)
         yield (
             trajectory.id,
             turn.index,
@@ -166,16 +165,8 @@ def _ledger(turn: Turn) -> Iterator[tuple[Call | None, Attempt]]:
             yield call, attempt
 
 
-def _spent(attempts: Sequence[Attempt], trajectory: Trajectory) -> Bill:
-    return bill((("", attempt) for attempt in attempts), trajectory.setting.prices)
-
-
 def _failed(call: Call) -> bool:
     return call.observation is not None and call.observation.status is not CallStatus.OK
-
-
-def _kinds(trajectory: Trajectory) -> Mapping[str, str]:
-    return {spec.name: str(spec.kind) for spec in trajectory.setting.tools}
 
 
 def _mark(call: Call, kinds: Mapping[str, str]) -> dict[str, object]:
@@ -190,16 +181,18 @@ def _mark(call: Call, kinds: Mapping[str, str]) -> dict[str, object]:
 
 
 def _clean(value: Any) -> Any:
-    match value:
-        case str():
-            return well_formed(value)
-        case int() if not -_BIGINT <= value < _BIGINT:
-            return None
-        case tuple():
-            return tuple(_clean(part) for part in value)
-        case list():
-            return [_clean(part) for part in value]
-        case dict():
-            return {_clean(key): _clean(part) for key, part in value.items()}
-        case _:
-            return value
+    fix = _FIXES.get(type(value))
+    return value if fix is None else fix(value)
+
+
+def _clean_parts(values: Iterable[Any]) -> list[Any]:
+    return [value if (fix := _FIXES.get(type(value))) is None else fix(value) for value in values]
+
+
+_FIXES: Mapping[type, Callable[[Any], Any]] = {
+    str: well_formed,
+    int: lambda number: number if -_BIGINT <= number < _BIGINT else None,
+    tuple: _clean_parts,
+    list: _clean_parts,
+    dict: lambda pairs: {_clean(key): _clean(part) for key, part in pairs.items()},
+}

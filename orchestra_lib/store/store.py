@@ -35,6 +35,7 @@ from orchestra_lib.trajectory import Trajectory
 
 MAX_PAGE = 1000
 _BATCH = 100
+_BULK = 500
 _EVERYTHING = Filter()
 _log = logging.getLogger(__name__)
 
@@ -93,7 +94,7 @@ class Store:
     def add_many(self, trajectories: Iterable[Trajectory]) -> None:
         """Store many at once, each in place of an earlier one with its id. Raises `StoreFault`; whole batches stay."""
         waiting = iter(trajectories)
-        while batch := {one.id: one for one in islice(waiting, _BATCH)}:
+        while batch := {one.id: one for one in islice(waiting, _BULK)}:
             with self._lock:
                 self._write([entry(one.id, self._stamp(one.id), one) for one in batch.values()])
 
