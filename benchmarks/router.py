@@ -48,9 +48,11 @@ class Router:
             argument = "query" if tool == "local_search" else "question"
             yield Generation(raw_text="", calls=(ToolCall.of("call_1", tool, {argument: task[:300]}),))
             return
+        if (code := calculation.program_for(task)) is not None:
+            yield Generation(raw_text="", calls=(ToolCall.of("call_1", tool, {"code": code}),))
+            return
         written = await self._writer.program(task)
-        code = calculation.program_for(task) or str((written.value or {}).get("code", ""))
-        call = ToolCall.of("call_1", tool, {"code": code})
+        call = ToolCall.of("call_1", tool, {"code": str((written.value or {}).get("code", ""))})
         yield Generation(raw_text=written.raw_text, calls=(call,), attempts=written.attempts)
 
     async def _answer(self, task: str, situation: Situation) -> Generation:

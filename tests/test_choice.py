@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 from conducting import PRICES, orchestra
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestra_lib.policy.conductor.choice import choose, pull, typical_cost_usd
+from orchestra_lib.policy.conductor.choice import choose, expected_cost_usd, pull
 from orchestra_lib.policy.conductor.estimator import Chance
 from orchestra_lib.preference import Preference
 
@@ -52,9 +54,20 @@ def test_an_unknown_price_counts_as_the_dearest_and_is_shown_as_unknown():
     assert next(e.cost_usd for e in choice.estimates if e.tool == "generalist") is None
 
 
-def test_a_typical_cost_counts_tokens_seconds_and_calls():
-    assert typical_cost_usd(SPECS[2], PRICES) == pytest.approx(0.01)
-    assert typical_cost_usd(SPECS[0], PRICES) == pytest.approx(0.1 * 0.00001)
+def test_an_expected_cost_counts_calls_and_seconds():
+    unknown = Chance(tool="any", chance=0.5, note="")
+    assert expected_cost_usd(SPECS[2], PRICES, unknown) == pytest.approx(0.01)
+    assert expected_cost_usd(SPECS[0], PRICES, unknown) == pytest.approx(0.1 * 0.00001)
+
+
+def test_a_model_that_writes_long_replies_to_such_questions_costs_more_and_takes_longer():
+    spec = replace(SPECS[2], model="writer")
+    short, long = (Chance(tool="coder", chance=0.5, note="", tokens=n, length=n / 50) for n in (50, 250))
+    assert expected_cost_usd(spec, PRICES, long) == pytest.approx((150 + 250) / 1e6)
+    chosen = [
+        choose([spec], {"coder": chance}, Preference(), PRICES).estimates[0].latency_s for chance in (short, long)
+    ]
+    assert chosen == [8.0, 40.0]
 
 
 @given(outcome=weights, cost=weights, latency=weights, chance=weights, more=weights)

@@ -1,6 +1,6 @@
 """Choosing a tool: the expected preference reward of each, with every number kept.
 
-For a tool with chance p of solving the step, expected cost c and typical latency l, tool weight w in [-1, 1]
+For a tool with chance p of solving the step, expected cost c and expected latency l, tool weight w in [-1, 1]
 and goal weights (outcome, cost, latency) of the user:
 
     score = outcome * p - (cost * c / c_max + latency * l / l_max) / 4 + pull(w, p)
@@ -30,8 +30,8 @@ FORBIDDEN = -0.95
 ABLE = 0.1
 """Under this chance a tool counts as unable."""
 SURELY_ABLE = 0.4
-TYPICAL_USAGE = Usage(input_tokens=150, output_tokens=150)
-"""Tokens of a typical call to a model behind a tool."""
+TYPICAL_TOKENS = 150
+"""Tokens in, and where no example tells out, of a call to a model behind a tool."""
 
 
 @record
@@ -59,9 +59,9 @@ def choose(
     tried: Collection[str] = (),
 ) -> Choice:
     """Score every tool; `tried` are those that had their chance in this run."""
-    costs = {spec.name: typical_cost_usd(spec, prices) for spec in specs}
-    cost_share = _shares(costs)
-    latency_share = _shares({spec.name: spec.typical_latency_s for spec in specs})
+    costs = {spec.name: expected_cost_usd(spec, prices, chances[spec.name]) for spec in specs}
+    latencies = {spec.name: _expected_latency_s(spec, chances[spec.name]) for spec in specs}
+    cost_share, latency_share = _shares(costs), _shares(latencies)
     estimates = []
     for spec in specs:
         chance = chances[spec.name]
@@ -77,7 +77,7 @@ def choose(
                 tool=spec.name,
                 chance=round(chance.chance, 3),
                 cost_usd=costs[spec.name],
-                latency_s=spec.typical_latency_s,
+                latency_s=latencies[spec.name],
                 score=None if why_not else round(score, 4),
                 note=f"{why_not}; {chance.note}" if why_not else chance.note,
             )
@@ -92,10 +92,19 @@ def pull(weight: float, chance: float) -> float:
     return PULL * weight * min(1.0, max(0.0, (chance - ABLE) / (SURELY_ABLE - ABLE)))
 
 
-def typical_cost_usd(spec: ToolSpec, prices: PriceTable) -> float | None:
-    """What a typical call costs under `prices`; None when the price is unknown."""
-    attempt = Attempt(priced_as=spec.priced_as, usage=TYPICAL_USAGE, wall_s=spec.typical_latency_s or 1.0)
+def expected_cost_usd(spec: ToolSpec, prices: PriceTable, chance: Chance) -> float | None:
+    """What a call on a question like this costs under `prices`; None when the price is unknown."""
+    output = TYPICAL_TOKENS if chance.tokens is None else round(chance.tokens)
+    usage = Usage(input_tokens=TYPICAL_TOKENS, output_tokens=output)
+    attempt = Attempt(priced_as=spec.priced_as, usage=usage, wall_s=_expected_latency_s(spec, chance) or 1.0)
     return cost_usd(attempt, prices.find(spec.priced_as))
+
+
+def _expected_latency_s(spec: ToolSpec, chance: Chance) -> float | None:
+    """The typical latency, longer where replies to such questions are longer than usual."""
+    if spec.typical_latency_s is None or chance.length is None:
+        return spec.typical_latency_s
+    return round(spec.typical_latency_s * chance.length, 2)
 
 
 def _ruled_out(chance: float, weight: float, *, tried: bool) -> str | None:

@@ -35,11 +35,17 @@ UNLABELLED = {ToolKind.BASIC: 0.3, ToolKind.DOMAIN: 0.3, ToolKind.SPECIALIST: 0.
 
 @record
 class Chance:
-    """The chance that one tool solves the question, and what the figure rests on."""
+    """The chance that one tool solves the question, and what the figure rests on.
+
+    `tokens` is how long a reply of its model is to questions like this, `length` that over its usual length;
+    None where no example tells.
+    """
 
     tool: str
     chance: float
     note: str
+    tokens: float | None = None
+    length: float | None = None
 
 
 @record
@@ -116,7 +122,25 @@ class Estimator:
         trust = total / (total + FAR)
         prior = trust * _mean(spec.name, known, kinds) + (1 - trust) * _mean(spec.name, known)
         chance = (sum(solved * weight for solved, weight in votes) + prior) / (total + 1)
-        return Chance(tool=spec.name, chance=min(max(chance, 0.0), 1.0), note=_rests_on(spec.name, nearest))
+        tokens, length = self._reply(spec.name, nearest)
+        return Chance(
+            tool=spec.name,
+            chance=min(max(chance, 0.0), 1.0),
+            note=_rests_on(spec.name, nearest),
+            tokens=tokens,
+            length=length,
+        )
+
+    def _reply(self, tool: str, nearest: Sequence[tuple[Example, float]]) -> tuple[float | None, float | None]:
+        """The length of a reply near the question in tokens, and over the median of all."""
+        known = [example.writes[tool] for example in self._examples if tool in example.writes]
+        if not known:
+            return None, None
+        usual = float(np.median(known))
+        votes = [(example.writes[tool], _weight(near)) for example, near in nearest if tool in example.writes]
+        total = sum(weight for _, weight in votes)
+        tokens = (sum(count * weight for count, weight in votes) + FAR * usual) / (total + FAR)
+        return tokens, tokens / max(usual, 1.0)
 
 
 def _mean(tool: str, known: Sequence[Example], kinds: Mapping[str, float] | None = None) -> float:

@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 
 from orchestra_lib.codec import from_data
@@ -18,13 +19,15 @@ EXAMPLES = Path(__file__).parents[3] / "data" / "conductor" / "examples.jsonl"
 class Example:
     """A question with its kind and, per tool, how sure it is that the tool solves it, in [0, 1].
 
-    `measured` names the tools whose figure was measured by running them; the others are judged.
+    `measured` names the tools whose figure was measured by running them; the others are judged. `writes`
+    is how many tokens a model's reply had, where it was measured.
     """
 
     text: str
     kind: str
     solves: Mapping[str, float]
     measured: tuple[str, ...] = ()
+    writes: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_examples(path: Path = EXAMPLES) -> tuple[Example, ...]:
