@@ -11,6 +11,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import TracebackType
 
@@ -144,16 +145,16 @@ class Journal:
         except (ValueError, IndexError) as error:
             raise StoreFault(f"{self._path(run_id)}: events out of order ({error})") from error
 
-    def stamps(self) -> dict[str, Stamp]:
-        """Every run that has a journal, with the stamp of its file."""
+    def stamps(self, but: AbstractSet[str] = frozenset()) -> dict[str, Stamp]:
+        """Every run that has a journal, with the stamp of its file; the runs of `but` are left out unseen."""
         try:
-            with os.scandir(self.folder) as entries:
-                found = [(entry.name.removesuffix(".jsonl"), entry.stat()) for entry in entries if _is_journal(entry)]
+            names = {name.removesuffix(".jsonl") for name in os.listdir(self.folder) if name.endswith(".jsonl")}
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise StoreFault(f"cannot read {self.folder}: {error.strerror}") from error
-        return {run_id: Stamp(size=stat.st_size, mtime_ns=stat.st_mtime_ns) for run_id, stat in found}
+        named = filter(_RUN_ID.fullmatch, names - but)
+        return {run_id: stamp for run_id in named if (stamp := self.stamp(run_id))}
 
     def stamp(self, run_id: str) -> Stamp | None:
         """The stamp of one journal; None when there is none."""
@@ -221,7 +222,3 @@ def _event(line: bytes, where: str) -> Event:
         raise
     except (BadInput, UnicodeDecodeError) as error:
         raise StoreFault(f"{where} cannot be read: {error}") from error
-
-
-def _is_journal(entry: "os.DirEntry[str]") -> bool:
-    return entry.name.endswith(".jsonl") and _RUN_ID.fullmatch(entry.name.removesuffix(".jsonl")) is not None

@@ -1,4 +1,7 @@
-"""Which journals are new or have grown since they were taken in, at the price of a few `stat` calls."""
+"""Which journals are new or have grown since they were taken in, at the price of a few `stat` calls.
+
+Among many journals those that are done cost nothing: a new one costs a look at the names in the folder.
+"""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -10,12 +13,16 @@ _SETTLED_NS = 10**9
 
 
 class Watch:
-    """Remembers the stamp of every journal taken in. Finished journals never change; the others are looked at again."""
+    """Remembers the stamp of every journal taken in. Finished journals never change; the others are looked at again.
+
+    What another process did to finished ones in the meantime is seen once, by the first look.
+    """
 
     def __init__(self, journal: Journal, known: Mapping[str, Stamp], unfinished: Iterable[str]) -> None:
         self._journal = journal
         self._known = dict(known)
         self._unfinished = set(unfinished)
+        self._done: set[str] = set()
         self._quiet: int | None = None
 
     def changed(self) -> dict[str, Stamp]:
@@ -26,7 +33,8 @@ class Watch:
         if folder is not None and folder == self._quiet:
             stamps = {run_id: stamp for run_id in self._unfinished if (stamp := self._journal.stamp(run_id))}
         else:
-            stamps = self._journal.stamps()
+            stamps = self._journal.stamps(but=self._done)
+            self._done |= {run_id for run_id, stamp in stamps.items() if self._is_done(run_id, stamp)}
         changed = {run_id: stamp for run_id, stamp in sorted(stamps.items()) if self._known.get(run_id) != stamp}
         for run_id in self._journal.recover(changed):
             changed[run_id] = self._journal.stamp(run_id) or changed[run_id]
@@ -37,6 +45,9 @@ class Watch:
     def is_current(self, run_id: str, stamp: Stamp) -> bool:
         """Whether the journal was taken in as it is."""
         return self._known.get(run_id) == stamp
+
+    def _is_done(self, run_id: str, stamp: Stamp) -> bool:
+        return self.is_current(run_id, stamp) and run_id not in self._unfinished
 
     def taken_in(self, run_id: str, stamp: Stamp, *, unfinished: bool) -> None:
         """Remember that this much of the journal is in the store."""
