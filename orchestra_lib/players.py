@@ -29,7 +29,7 @@ def policy_of(endpoints: Endpoints, name: str) -> ChatPolicy:
     spec = PolicySpec(
         name=name,
         priced_as=endpoints.priced_as(name),
-        max_input_tokens=endpoint.context - endpoint.max_output,
+        max_input_tokens=endpoint.input_limit,
         max_output_tokens=endpoint.max_output,
     )
     return ChatPolicy(
@@ -62,7 +62,7 @@ def _tool(endpoints: Endpoints, endpoint: Endpoint) -> Tool:
         parameters=question("What to do, with everything that is needed for it; the model sees nothing else"),
         kind=ToolKind.GENERALIST if general else ToolKind.SPECIALIST,
         model=endpoint.priced_as,
-        max_input_tokens=min(_TOOL_INPUT, endpoint.context - output),
+        max_input_tokens=min(_TOOL_INPUT, endpoint.max_input, endpoint.context - output),
         max_output_tokens=output,
         timeout_s=300.0,
         typical_latency_s=endpoint.typical_latency_s,

@@ -169,6 +169,15 @@ def test_what_was_seen_is_kept_and_looked_at_again_when_old():
     assert len(looks) == 2
 
 
+def test_many_doors_are_looked_at_side_by_side():
+    probes = Probes(lambda door, within_s: time.sleep(0.2) or Sight(problem=None), within_s=1)
+    doors = [Door(base_url=f"http://x{number}") for number in range(8)]
+    started = time.monotonic()
+    probes.wait(doors)
+    assert time.monotonic() - started < 1
+    assert None not in [probes.sight(door) for door in doors]
+
+
 def test_the_key_of_a_door_is_never_shown():
     assert "sesame" not in repr(Door(base_url="http://x", key="sesame"))
 
@@ -215,6 +224,18 @@ def test_an_endpoint_marked_as_a_tool_is_one_and_carries_why_it_is_off(write):
     assert (name, tool.spec.priced_as, tool.spec.typical_latency_s) == ("mine-m", "m", 2.5)
     assert tool.spec.max_input_tokens == 3584
     assert "does not serve m" in off()
+
+
+def test_C6_waits_and_tries_are_set_in_the_catalogue(write):
+    async def run():
+        async with serving(http(503, b"{}")) as server:
+            text = OWN.replace("http://127.0.0.1:9/v1", server.url)
+            patient = text.replace("local = true", "local = true\npatience = { max_retries = 1, first_wait_s = 0.01 }")
+            own = endpoints(write(patient))
+            trial = await try_out("mine/m", own.model("mine/m"), CallStyle.HERMES)
+            return trial.tries, len(server.asked)
+
+    assert asyncio.run(run()) == (2, 2)
 
 
 CALL = {"index": 0, "id": "c", "function": {"name": "say", "arguments": '{"word": "ready"}'}}

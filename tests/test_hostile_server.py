@@ -160,7 +160,9 @@ def test_C4_what_cannot_fit_is_not_even_sent():
         async with serving(FINE) as server:
             with pytest.raises(ContextOverflow, match="nothing was sent") as caught:
                 await collect(model(server, counter=WordPieces(), context=2048), long)
-            await collect(model(server, counter=WordPieces(), context=6000), long)
+            with pytest.raises(ContextOverflow):
+                await collect(model(server, counter=WordPieces(), max_input=4000), long)
+            await collect(model(server, counter=WordPieces(), context=6000, max_input=6000), long)
             return caught.value.attempts, len(server.asked)
 
     assert asyncio.run(run()) == ((), 1)

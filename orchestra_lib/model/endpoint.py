@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from orchestra_lib.chat import CallStyle
 from orchestra_lib.codec import from_data
 from orchestra_lib.errors import BadInput
-from orchestra_lib.model.dialect import Dialect
+from orchestra_lib.model.dialect import Dialect, Patience
 from orchestra_lib.paths import DATA
 from orchestra_lib.record import record
 
@@ -50,7 +50,7 @@ class Provider:
 
     `base_url_env` names a variable that replaces `base_url`. `local` servers need no key and say what they serve;
     `start` is how one starts such a server. `at_once` and `per_minute` limit the requests, None is no limit.
-    `source` is where the facts were read.
+    `patience` is how long is waited and how often tried again. `source` is where the facts were read.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Provider:
     at_once: int | None = None
     per_minute: float | None = None
     dialect: Dialect = Dialect()
+    patience: Patience = Patience()
 
     def __post_init__(self) -> None:
         parts = _parts(self.base_url)
@@ -80,10 +81,11 @@ class Provider:
 class Endpoint:
     """A model behind a provider. `model` is what the server calls it, `SERVED` for whatever a local server serves.
 
-    `context` is how many tokens fit, `max_output` how many of them one reply may have, None where nobody said;
-    `price` names the price row, None when it is the model's name. `typical_latency_s` is a measured median. `dialect`
-    overrides the provider's. `orchestrator` and `tool` say as what it is offered. `must_begin_with_call` is for models
-    that call no tool of their own accord, `opens_thinking` for templates that open `<think>` in the prompt.
+    `context` is how many tokens fit, `max_output` how many of them one reply may have, `max_input` how many are
+    sent at most, which bounds what a call can cost. `price` names the price row, None when it is the model's name.
+    `typical_latency_s` is a measured median. `dialect` overrides the provider's. `orchestrator` and `tool` say as
+    what it is offered. `must_begin_with_call` is for models that call no tool of their own accord,
+    `opens_thinking` for templates that open `<think>` in the prompt.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Endpoint:
     kind: EndpointKind
     context: int
     max_output: int = 8192
+    max_input: int = 100_000
     price: str | None = None
     typical_latency_s: float | None = None
     style: CallStyle = CallStyle.NATIVE
@@ -115,6 +118,11 @@ class Endpoint:
     @property
     def priced_as(self) -> str:
         return self.price or self.model
+
+    @property
+    def input_limit(self) -> int:
+        """How many tokens one request may hold."""
+        return min(self.max_input, self.context - self.max_output)
 
 
 @record

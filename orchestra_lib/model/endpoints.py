@@ -79,9 +79,11 @@ class Endpoints:
             self._served(name),
             api_key_env=provider.key_env,
             dialect=endpoint.dialect,
+            patience=provider.patience,
             gate=self._gates[provider.name],
             counter=WordPieces(),
             context=endpoint.context,
+            max_input=endpoint.max_input,
         )
 
     def _why(self, endpoint: Endpoint, provider: Provider, sight: Sight) -> str | None:

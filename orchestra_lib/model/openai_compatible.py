@@ -5,6 +5,7 @@ The client library's own retries are off: every try is a row of the ledger, so t
 
 import asyncio
 import json
+import math
 import os
 import time
 from collections.abc import AsyncGenerator
@@ -36,7 +37,8 @@ class OpenAICompatible:
     The key is `api_key`, or what the environment variable `api_key_env` holds when a request is
     made; a server that needs none gets a placeholder. `gate` limits the requests to the provider.
     With a `counter`, tokens that the server does not report are counted here and marked as estimated, and a
-    conversation that cannot fit into `context` tokens is not even sent.
+    conversation is not even sent that has more than `max_input` tokens by that count, or cannot fit into the
+    model's `context`.
 
     Raises `BadInput` for an address that is no http(s) URL. `stream` raises `ProviderFault` when every
     try failed, or when a reply broke off after part of it was handed on, and `ContextOverflow` when the conversation
@@ -56,6 +58,7 @@ class OpenAICompatible:
         gate: Gate | None = None,
         counter: TokenCounter | None = None,
         context: int | None = None,
+        max_input: int | None = None,
     ) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -68,7 +71,7 @@ class OpenAICompatible:
         self._patience = patience or Patience()
         self._dialect = dialect or Dialect.guess(base_url, model)
         self._gate = gate or Gate()
-        self._counter, self._context = counter, context
+        self._counter, self._context, self._max_input = counter, context, max_input
 
     @property
     def name(self) -> str:
@@ -137,24 +140,26 @@ class OpenAICompatible:
         return wait_s
 
     def _check_fits(self, request: ChatRequest) -> None:
-        if self._context is None or self._counter is None:
+        room = math.inf if self._context is None else self._context - request.max_tokens
+        most = math.inf if self._max_input is None else self._max_input
+        text = _sent_text(request) if self._counter and min(room, most) < math.inf else ""
+        if self._counter is None or len(text.encode("utf-8", "replace")) <= min(
+            room, most
+        ):  # a token has a byte at least
             return
-        told = self._count_request(request, self._counter)
-        least = told if self._counter.exact else int(told / _OVERCOUNT)
-        if least + request.max_tokens > self._context:
+        told = count(self._counter, text)
+        # Our own bound takes the count as it stands; of the model's context only what is beyond doubt is refused.
+        if told > most or (told if self._counter.exact else told / _OVERCOUNT) > room:
             raise ContextOverflow(
-                f"the conversation has at least {least:,} tokens and {self._model} takes {self._context:,} with "
-                f"{request.max_tokens:,} kept for the reply; nothing was sent"
+                f"the conversation has about {told:,} tokens; {self._model} takes {min(room, most):,} here beside "
+                f"the {request.max_tokens:,} kept for its reply; nothing was sent"
             )
-
-    def _count_request(self, request: ChatRequest, counter: TokenCounter) -> int:
-        return count(counter, json.dumps([request.messages, request.tools], ensure_ascii=False, default=dict))
 
     def _reported(self, request: ChatRequest, reply: Reply) -> dict[str, Any]:
         """What an attempt says of tokens and money; tokens are counted here where the server said nothing."""
         usage = reply.usage
         if usage is None and self._counter is not None:
-            given, made = self._count_request(request, self._counter), count(self._counter, reply.text)
+            given, made = count(self._counter, _sent_text(request)), count(self._counter, reply.text)
             usage = Usage(input_tokens=given, output_tokens=made, estimated=True)
         return {"usage": usage, "reported_cost_usd": reply.cost_usd}
 
@@ -182,6 +187,10 @@ class OpenAICompatible:
 
     def _key(self) -> str | None:
         return self._api_key or (os.environ.get(self._api_key_env) if self._api_key_env else None) or None
+
+
+def _sent_text(request: ChatRequest) -> str:
+    return json.dumps([request.messages, request.tools], ensure_ascii=False, default=dict)
 
 
 def _left(deadline: float) -> float:

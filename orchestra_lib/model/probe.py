@@ -61,12 +61,11 @@ class Probes:
     def wait(self, doors: Iterable[Door]) -> None:
         """Wait until each door was looked at once, but no longer than a look may take."""
         deadline = time.monotonic() + self._within_s + 0.5
-        for door in doors:
-            if self.sight(door) is None:
-                with self._lock:
-                    looking = self._looking.get(door)
-                if looking is not None:
-                    looking.join(max(0.0, deadline - time.monotonic()))
+        unseen = [door for door in doors if self.sight(door) is None]
+        with self._lock:
+            looking = [self._looking[door] for door in unseen if door in self._looking]
+        for thread in looking:
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _start(self, door: Door) -> None:
         if door not in self._looking:
