@@ -1,16 +1,22 @@
-"""Endpoints as players of an episode: orchestrators, and models that an orchestrator calls as tools."""
+"""Models as players of an episode: endpoints and fetched weights as orchestrators, endpoints as tools."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
+from orchestra_lib.chat import CallStyle
+from orchestra_lib.model.embedded import EmbeddedModel
 from orchestra_lib.model.endpoint import Endpoint, EndpointKind
 from orchestra_lib.model.endpoints import Endpoints
+from orchestra_lib.model.weights import WeightsCatalog
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.protocols import PolicySpec, Tool
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.toolkit.model_tool import ModelTool, question
 
+_LOCAL_CONTEXT, _LOCAL_OUTPUT = 8192, 2048
+"""What a fetched orchestrator reads and writes in one turn, in tokens."""
 _TOOL_INPUT, _TOOL_OUTPUT = 32_000, 4_096
 """What a model that works as a tool reads and writes at most, in tokens; its own context may allow less."""
 
@@ -68,3 +74,43 @@ def _tool(endpoints: Endpoints, endpoint: Endpoint) -> Tool:
         typical_latency_s=endpoint.typical_latency_s,
     )
     return ModelTool(spec, endpoints.model(endpoint.name), _SYSTEM)
+
+
+class LocalOrchestrators:
+    """The orchestrators of the weights catalogue, by `local/` and their name; a model starts when first used."""
+
+    def __init__(self, weights: WeightsCatalog, home: Path) -> None:
+        self._weights = weights
+        self._models = {
+            f"local/{name}": EmbeddedModel(name, partial(weights.path, name), home, parallel=1, context=_LOCAL_CONTEXT)
+            for name in weights.names
+            if weights.get(name).conducts
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._models)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._models
+
+    def model(self, name: str) -> EmbeddedModel:
+        """One of them; its own name is that of its weights and prices it. Raises `KeyError` for an unknown name."""
+        return self._models[name]
+
+    def words(self, name: str) -> tuple[str, str]:
+        """Title and note for a picker."""
+        weights = self._weights.get(self._models[name].name)
+        memory = f", about {weights.memory_bytes / 1e9:.1f} GB of memory" if weights.memory_bytes else ""
+        return weights.title, f"runs on this machine{memory}; {weights.licence}"
+
+    def policy(self, name: str) -> ChatPolicy:
+        """One as an orchestrator."""
+        model = self._models[name]
+        reads, writes = _LOCAL_CONTEXT - _LOCAL_OUTPUT, _LOCAL_OUTPUT
+        spec = PolicySpec(name=name, priced_as=model.name, max_input_tokens=reads, max_output_tokens=writes)
+        return ChatPolicy(spec, model, style=CallStyle.HERMES)
+
+    def stop(self) -> None:
+        """End the processes that this program started."""
+        for model in self._models.values():
+            model.stop()

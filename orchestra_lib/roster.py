@@ -17,7 +17,7 @@ from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.minilm import MiniLM
 from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.weights import WeightsCatalog, WeightsStatus
-from orchestra_lib.players import policy_of, tools_of
+from orchestra_lib.players import LocalOrchestrators, policy_of, tools_of
 from orchestra_lib.policy.baseline import at_random, cheapest, nearest, strongest
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.policy.conductor.arguments_writer import BEGINNINGS
@@ -38,9 +38,7 @@ CODER, GENERALIST = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
 """The embedded models by the name of their weights, which is also the name that prices them."""
 
 OPENAI_URL = "https://api.openai.com/v1"
-_ENDPOINT, _LOCAL = "openai:", "local/"
-_LOCAL_CONTEXT, _LOCAL_OUTPUT = 8192, 2048
-"""Tokens that a fetched orchestrator reads and writes in one turn."""
+_ENDPOINT = "openai:"
 _EMBEDDED_ALIASES = ("search-3", "reasoner-3", "answer-4")
 """The cheapest alias of each published tool: where the embedded model stands in."""
 _BASELINES = {
@@ -77,13 +75,7 @@ class Roster:
         for beginning in BEGINNINGS:
             self._models[CODER].expect(beginning)
         self.endpoints = Endpoints.load(home, environ)
-        self._conducting = {
-            _LOCAL + name: EmbeddedModel(
-                name, partial(self.weights.path, name), home, parallel=1, context=_LOCAL_CONTEXT
-            )
-            for name in self.weights.names
-            if self.weights.get(name).conducts
-        }
+        self._local = LocalOrchestrators(self.weights, home)
         self._interpreter = CodeInterpreter()
         self._search = LocalSearch(home)
         web = WebSearch.of(environ, Recordings(home / "web-cache"))
@@ -136,7 +128,7 @@ class Roster:
             ),
             *(Offer(name=name, title=title, note="a baseline without a model") for name, title in _BASELINES.items()),
             self._endpoint_offer(),
-            *self._fetched_offers(),
+            *self._local_offers(),
             *self._catalogue_offers(),
         )
 
@@ -162,8 +154,8 @@ class Roster:
             )
         if name in self.endpoints:
             return policy_of(self.endpoints, name)
-        if name in self._conducting:
-            return self._fetched(name)
+        if name in self._local:
+            return self._local.policy(name)
         if name in _BASELINES:
             return self._baseline(name)
         helper = self._models[CODER] if name == "conductor" and self._missing(CODER) is None else None
@@ -191,8 +183,10 @@ class Roster:
             return self._client(name.removeprefix(_ENDPOINT))
         if name in self.endpoints and self.endpoints.off(name) is None:
             return self.endpoints.model(name)
-        if name == "free-loop" or (name in self._conducting and self._missing(self._conducting[name].name) is None):
-            return self._conducting.get(name, self._models[CODER])
+        if name in self._local and self._missing(self._local.model(name).name) is None:
+            return self._local.model(name)
+        if name == "free-loop":
+            return self._models[CODER]
         raise BadInput(
             f"{name} conducts over protocol chat only, or is off; use free-loop, openai:MODEL or an endpoint"
         )
@@ -217,12 +211,10 @@ class Roster:
                 done, size = status.done_bytes / 1e6, f"{status.total_bytes / 1e6:,.0f} MB"
                 return f"its weights are arriving: {done:,.0f} of {size}"
 
-    def _fetched_offers(self) -> Iterator[Offer]:
-        for name, model in self._conducting.items():
-            weights = self.weights.get(model.name)
-            memory = f", about {weights.memory_bytes / 1e9:.1f} GB of memory" if weights.memory_bytes else ""
-            note = f"runs on this machine{memory}; {weights.licence}"
-            yield Offer(name=name, title=weights.title, note=note, off=self._missing(model.name))
+    def _local_offers(self) -> Iterator[Offer]:
+        for name in self._local:
+            title, note = self._local.words(name)
+            yield Offer(name=name, title=title, note=note, off=self._missing(self._local.model(name).name))
 
     def _catalogue_offers(self) -> Iterator[Offer]:
         for endpoint in self.endpoints:
@@ -230,16 +222,6 @@ class Roster:
                 name, title = endpoint.name, f"{endpoint.title} ({endpoint.provider})"
                 note = f"at {self.endpoints.address(name)}"
                 yield Offer(name=name, title=title, note=note, off=self.endpoints.off(name))
-
-    def _fetched(self, name: str) -> Policy:
-        model = self._conducting[name]
-        spec = PolicySpec(
-            name=name,
-            priced_as=model.name,
-            max_input_tokens=_LOCAL_CONTEXT - _LOCAL_OUTPUT,
-            max_output_tokens=_LOCAL_OUTPUT,
-        )
-        return ChatPolicy(spec, model, style=CallStyle.HERMES)
 
     def _endpoint_offer(self) -> Offer:
         model = self._environ.get("OPENAI_MODEL", "")
@@ -292,9 +274,9 @@ class Roster:
     async def close(self) -> None:
         """Stop fetching and end the models' processes that this program started."""
         self._cancel_fetch.set()
-        for model in (*self._models.values(), *self._conducting.values()):
+        for stop in (*(model.stop for model in self._models.values()), self._local.stop):
             with suppress(WorldFault):
-                await asyncio.to_thread(model.stop)
+                await asyncio.to_thread(stop)
 
 
 def _embedder() -> MiniLM | None:
