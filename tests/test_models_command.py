@@ -10,11 +10,6 @@ import pytest
 
 from orchestra_lib.cli import main
 
-CALL = {"index": 0, "id": "c", "function": {"name": "say", "arguments": '{"word": "ready"}'}}
-CHUNKS = [
-    {"choices": [{"index": 0, "delta": {"tool_calls": [CALL]}, "finish_reason": "tool_calls"}]},
-    {"choices": [], "usage": {"prompt_tokens": 40, "completion_tokens": 7}},
-]
 OWN = """
 [providers.lab]
 title = "Lab"
@@ -28,19 +23,43 @@ family = "f"
 kind = "maths"
 context = 4096
 max_output = 512
+[endpoints."lab/helper"]
+model = "solver-7b"
+title = "Helper"
+family = "f"
+kind = "maths"
+context = 4096
+max_output = 512
+orchestrator = false
+tool = true
 """
+USAGE = {"choices": [], "usage": {"prompt_tokens": 40, "completion_tokens": 7}}
+
+
+def said(asked):
+    """The reply of a model that calls the first tool once and then answers."""
+    messages, tools = asked["messages"], asked.get("tools")
+    if not tools or messages[-1]["role"] == "tool":
+        return {"content": "Forty-two."}, "stop"
+    function = tools[0]["function"]
+    arguments = json.dumps(dict.fromkeys(function["parameters"]["properties"], "ready"))
+    return {
+        "tool_calls": [{"index": 0, "id": "c", "function": {"name": function["name"], "arguments": arguments}}]
+    }, "?"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A server with one model that calls a tool."""
+    """A server with one model."""
 
     def do_GET(self):
         self.reply("application/json", json.dumps({"data": [{"id": "solver-7b"}]}))
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
-        lines = [*(f"data: {json.dumps(chunk)}\n\n" for chunk in CHUNKS), "data: [DONE]\n\n"]
-        self.reply("text/event-stream", "".join(lines))
+        delta, finish = said(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}, USAGE]
+        self.reply(
+            "text/event-stream", "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+        )
 
     def reply(self, kind, text):
         self.send_response(200)
@@ -132,3 +151,15 @@ def test_without_a_hub_a_fetch_says_where_to_put_the_file(models):
     code, _, err = models("fetch", "Qwen3-4B", "--yes")
     assert code == 1
     assert "put Qwen3-4B-Q4_K_M.gguf into" in err
+
+
+def test_one_endpoint_conducts_and_another_is_its_tool(models, tmp_path, monkeypatch, capsys):
+    arguments = ("run", "What is the answer?", "--orchestrator", "lab/solver", "--tools", "lab-helper", "--json")
+    monkeypatch.setattr(sys, "argv", ["orchestra", *arguments])
+    with lab(tmp_path), pytest.raises(SystemExit) as ended:
+        main()
+    run = json.loads(capsys.readouterr().out)
+    (call,) = run["calls"]
+    assert (ended.value.code or 0, run["answer"], run["status"]) == (0, "Forty-two.", "answered")
+    assert (call["tool"], call["status"]) == ("lab-helper", "ok")
+    assert (run["cost_usd"], run["input_tokens"], run["output_tokens"]) == (None, 120, 21)  # no table prices it
