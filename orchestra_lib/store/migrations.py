@@ -42,10 +42,22 @@ CREATE TABLE attempts (
 );
 """
 
-MIGRATIONS: tuple[tuple[str, str], ...] = (("first tables", _FIRST),)
+_TOOL_USE = """
+CREATE OR REPLACE VIEW tool_use AS
+SELECT tool, any_value(kind) AS kind,
+    count(*) FILTER (status IN ('ok', 'error', 'timeout')) AS ran, count(*) FILTER (status = 'ok') AS ok,
+    count(*) FILTER (status = 'rejected') AS refused, median(latency_s) FILTER (status = 'ok') AS p50_s,
+    quantile_cont(latency_s, 0.95) FILTER (status = 'ok') AS p95_s,
+    avg(cost_usd) FILTER (status IN ('ok', 'error', 'timeout')) AS mean_usd,
+    count(cost_usd) FILTER (status IN ('ok', 'error', 'timeout')) AS priced
+FROM calls WHERE status IS NOT NULL GROUP BY tool;
+"""
+"""What was measured of each tool: calls that ran, how many went well, seconds, the mean of the known costs."""
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (("first tables", _FIRST), ("view tool_use", _TOOL_USE))
 """Name and SQL of every step; the first has number 1."""
 
-TABLES = ("journals", "trajectories", "turns", "calls", "attempts")
+TABLES = ("journals", "trajectories", "turns", "calls", "attempts", "tags", "annotations")
 
 
 def version(connection: duckdb.DuckDBPyConnection) -> int:

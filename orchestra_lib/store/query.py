@@ -6,6 +6,7 @@ Files, extensions, settings and Python variables are closed off where the databa
 """
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -21,15 +22,25 @@ _HINT = "ask with one SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW or SUMMARIZE st
 
 @record
 class Answer:
-    """Column names and rows of a query; `cut` when there were more rows than `max_rows`."""
+    """Column names and rows of a query; `cut` when there were more rows than `max_rows`. `types` are DuckDB's words."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     cut: bool
+    types: tuple[str, ...] = ()
+
+
+Started = Callable[[Callable[[], None]], None]
+"""Told how to stop a query, by a call from any thread, right before it begins."""
 
 
 def run(
-    cursor: duckdb.DuckDBPyConnection, sql: str, *, max_rows: int = MAX_ROWS, timeout_s: float = TIMEOUT_S
+    cursor: duckdb.DuckDBPyConnection,
+    sql: str,
+    *,
+    max_rows: int = MAX_ROWS,
+    timeout_s: float = TIMEOUT_S,
+    started: Started | None = None,
 ) -> Answer:
     """Run one reading statement on a cursor of its own, for at most `timeout_s` seconds.
 
@@ -37,6 +48,8 @@ def run(
     """
     statement = _only_select(cursor, sql)
     timer = threading.Timer(timeout_s, cursor.interrupt)
+    if started is not None:
+        started(cursor.interrupt)
     try:
         cursor.execute("BEGIN TRANSACTION READ ONLY")
         timer.start()
@@ -45,8 +58,13 @@ def run(
             rows = cursor.fetchmany(max_rows + 1)
         finally:
             timer.cancel()
-        columns = tuple(column[0] for column in cursor.description or ())
-        return Answer(columns=columns, rows=tuple(rows[:max_rows]), cut=len(rows) > max_rows)
+        described = cursor.description or ()
+        return Answer(
+            columns=tuple(column[0] for column in described),
+            rows=tuple(rows[:max_rows]),
+            cut=len(rows) > max_rows,
+            types=tuple(str(column[1]) for column in described),
+        )
     except duckdb.InterruptException:
         raise BadInput(f"the query took longer than {timeout_s:g} s and was stopped; narrow it down") from None
     except duckdb.Error as error:

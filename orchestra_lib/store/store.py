@@ -131,11 +131,18 @@ class Store:
             raise BadInput(f"run {run_id!r} has not begun yet")
         return from_data(json.loads(found[0]["raw"]), Trajectory, where=f"run {run_id}")
 
-    def query(self, sql: str, *, max_rows: int = query.MAX_ROWS, timeout_s: float = query.TIMEOUT_S) -> query.Answer:
+    def query(
+        self,
+        sql: str,
+        *,
+        max_rows: int = query.MAX_ROWS,
+        timeout_s: float = query.TIMEOUT_S,
+        started: query.Started | None = None,
+    ) -> query.Answer:
         """Answer one reading SQL statement; see `query.run`."""
         self._refresh()
         with self._cursor() as cursor:
-            return query.run(cursor, sql, max_rows=max_rows, timeout_s=timeout_s)
+            return query.run(cursor, sql, max_rows=max_rows, timeout_s=timeout_s, started=started)
 
     def sync(self) -> int:
         """Take in every journal that is new or has changed; returns how many. Raises `StoreFault`."""
