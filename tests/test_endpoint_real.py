@@ -10,6 +10,7 @@ from test_openai_compatible import ASK, collect
 
 from orchestra_lib.chat import CallStyle
 from orchestra_lib.errors import ContextOverflow, ProviderFault
+from orchestra_lib.model.embedded import EmbeddedModel
 from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.server import EmbeddedServer
@@ -51,11 +52,22 @@ def test_a_try_out_reports_times_and_usage(endpoints):
     assert 0 < trial.first_s < trial.total_s
 
 
-def test_C4_what_the_real_server_says_of_a_too_long_conversation_is_understood(served):
-    model = OpenAICompatible(SMOL, f"{served.address}/v1", SMOL, api_key=served.key)
+def by_address(home, served):
+    return OpenAICompatible(SMOL, f"{served.address}/v1", SMOL, api_key=served.key)
+
+
+def embedded(home, served):
+    return EmbeddedModel(SMOL, lambda: WeightsCatalog.load(home).path(SMOL), home, parallel=1, context=512)
+
+
+@pytest.mark.parametrize("made", [by_address, embedded])
+def test_C4_what_the_real_server_says_of_a_too_long_conversation_is_understood(served, tmp_path, made):
+    model = made(tmp_path, served)
     long = replace(ASK, messages=({"role": "user", "content": "river " * 1000},))
     with pytest.raises(ContextOverflow) as caught:
         asyncio.run(collect(model, long))
+    if isinstance(model, EmbeddedModel):
+        model.stop()
     assert len(caught.value.attempts) == 1
 
 

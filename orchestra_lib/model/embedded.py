@@ -75,7 +75,7 @@ class EmbeddedModel:
                     again = not (shown or failed) and fault.attempts and await asyncio.to_thread(server.lost)
                     failed += fault.attempts
                     if not again:
-                        raise ProviderFault(str(fault), tuple(failed)) from None
+                        raise type(fault)(str(fault), tuple(failed)) from None
 
     def expect(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Announce a beginning that many requests share: it is read once and kept on disk for later starts.

@@ -104,7 +104,6 @@ class Endpoint:
     tool: bool = False
     must_begin_with_call: bool = False
     opens_thinking: bool = False
-    note: str = ""
     dialect: Dialect = Dialect()
 
     def __post_init__(self) -> None:
