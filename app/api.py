@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
-from app import stream, views
+from app import rail_api, stream, views
 from app.runs import RunManager
 from orchestra_lib import codec
 from orchestra_lib.errors import BadInput, OrchestraError, WorldFault
@@ -47,6 +47,7 @@ def install(app: FastAPI, workbench: Workbench, runs: RunManager) -> None:
     app.include_router(_run_routes(runs), prefix="/api")
     app.include_router(_record_routes(workbench, runs), prefix="/api")
     app.include_router(_list_routes(workbench), prefix="/api")
+    app.include_router(rail_api.router(runs), prefix="/api")
     app.include_router(_setting_routes(workbench, runs), prefix="/api")
     for error, status in ((NotFound, 404), (BadInput, 400), (WorldFault, 503)):
         app.add_exception_handler(error, _answer(status))
@@ -79,8 +80,10 @@ def _run_routes(runs: RunManager) -> APIRouter:
         run_id: str, after: int = 0, last_event_id: Annotated[int | None, Header()] = None
     ) -> StreamingResponse:
         start_after = last_event_id if last_event_id is not None else after
-        live = runs.live(run_id)
-        if live is None:
+        waiting, live = runs.queue.find(run_id), runs.live(run_id)
+        if waiting is not None:
+            parts = stream.queued(runs, waiting, start_after)
+        elif live is None:
             parts = stream.stored(runs, run_id, await _events(runs, run_id), start_after)
         else:
             parts = stream.live(live, start_after)
@@ -96,6 +99,8 @@ def _record_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
 
     @router.get("/runs/{run_id}")
     async def head(run_id: str) -> dict[str, Any]:
+        if (place := runs.queue.place(run_id)) is not None:
+            return {"id": run_id, "status": "queued", "running": False, "place": place}
         trajectory = await _trajectory(runs, run_id)
         return {"id": trajectory.id, "status": trajectory.status, "running": runs.live(run_id) is not None}
 
@@ -167,6 +172,7 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
             "prices": [views.table_view(table) for table in tables],
             "weights": [codec.to_data(status) for status in workbench.weights()],
             "running": [views.running_view(trajectory) for trajectory in runs.running()],
+            "queued": len(runs.queue),
             "trajectories": workbench.store.count(),
             "defaults": codec.to_data(_DEFAULTS),
         }

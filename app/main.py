@@ -115,8 +115,16 @@ class _Server(uvicorn.Server):
     """Stops the runs before it waits for the pages that follow them, or it would wait for them in vain."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.config.app.state.runs.stop_all()  # type: ignore[union-attr]  # the app that `serve` made
+        dropped = self.config.app.state.runs.stop_all()  # type: ignore[union-attr]  # the app that `serve` made
+        if dropped:
+            print(_not_started([ticket.order.task for ticket in dropped]), file=sys.stderr, flush=True)
         super().handle_exit(sig, frame)
+
+
+def _not_started(tasks: list[str]) -> str:
+    shown = "; ".join(" ".join(task.split())[:60] for task in tasks[:3])
+    more = f" and {len(tasks) - 3:,} more" if len(tasks) > 3 else ""
+    return f"{len(tasks):,} queued {'run was' if len(tasks) == 1 else 'runs were'} not started: {shown}{more}"
 
 
 def _check_free(host: str, port: int) -> None:

@@ -1,105 +1,23 @@
 """Runs belong to the server, not to a tab: one task per run, a log of frames, any number of viewers.
 
-A finished run leaves memory; whoever asks for it later reads it back from its journal and gets
-the same frames. A viewer resumes after a sequence number and neither loses nor repeats one.
+At most `MAX_RUNNING` go on at once; the others wait in a queue. A finished run leaves memory; whoever
+asks for it later reads it back from its journal and gets the same frames. A viewer resumes after a
+sequence number and neither loses nor repeats one.
 """
 
 import asyncio
-import bisect
 import contextlib
 import logging
-import time
-from collections.abc import AsyncIterator
 
-from app import views
-from orchestra_lib import codec
+from app.liverun import LiveRun
+from app.queue import MAX_QUEUED, Queue, Ticket
 from orchestra_lib.errors import BadInput, OrchestraError
-from orchestra_lib.event import Event, Generated, RunStarted, apply, fold
-from orchestra_lib.record import record
+from orchestra_lib.event import Event, RunStarted, fold
 from orchestra_lib.trajectory import Trajectory
-from orchestra_lib.workbench import Order, Workbench
+from orchestra_lib.workbench import Order, Workbench, new_run_id
 
 MAX_RUNNING = 16
-PING_S = 15.0
 log = logging.getLogger(__name__)
-
-
-@record
-class Frame:
-    """One message of a stream, ready to send. `streamed` marks text that a later frame repeats whole."""
-
-    seq: int
-    data: str
-    streamed: bool = False
-
-
-def frames(events: list[Event]) -> list[Frame]:
-    """A stored run as the frames that a viewer of the live run got, without the streamed pieces."""
-    trajectory: Trajectory | None = None
-    made: list[Frame] = []
-    for event in events:
-        trajectory = apply(trajectory, event)
-        made.append(_frame(event, trajectory))
-    return made
-
-
-def _frame(event: Event, trajectory: Trajectory) -> Frame:
-    data = codec.dumps(views.frame(event, trajectory))
-    return Frame(seq=event.seq, data=data, streamed=event.kind == "streamed")
-
-
-class LiveRun:
-    """A run that goes on: its record so far, its frames, and a bell for those who wait for the next."""
-
-    def __init__(self, first: RunStarted, cancel: asyncio.Event) -> None:
-        self.trajectory = Trajectory(setting=first.setting)
-        self.cancel = cancel
-        self.ended = False
-        self.broken: str | None = None
-        self._last = (first.t_s, time.monotonic())
-        self._log = [_frame(first, self.trajectory)]
-        self._bell = asyncio.Event()
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds since the run started, by this process's clock."""
-        t_s, seen = self._last
-        return t_s + (time.monotonic() - seen)
-
-    def publish(self, event: Event) -> None:
-        """Add one event and wake every viewer."""
-        self.trajectory = apply(self.trajectory, event)
-        self._last = (event.t_s, time.monotonic())
-        if isinstance(event, Generated):
-            # The whole text is in this event: pieces would only cost memory and a late viewer's time.
-            self._log = [frame for frame in self._log if not frame.streamed]
-        self._log.append(_frame(event, self.trajectory))
-        self._ring()
-
-    def end(self, broken: str | None = None) -> None:
-        """No event follows; `broken` says why when the run could not end properly."""
-        self.broken, self.ended = broken, True
-        self._ring()
-
-    async def follow(self, after: int) -> AsyncIterator[Frame | None]:
-        """Frames after `after`, then the next as they come; None when nothing came for a while."""
-        while True:
-            bell = self._bell
-            for frame in self._log[bisect.bisect_right(self._log, after, key=lambda frame: frame.seq) :]:
-                after = frame.seq
-                yield frame
-            if bell.is_set():
-                continue
-            if self.ended:
-                return
-            try:
-                await asyncio.wait_for(bell.wait(), PING_S)
-            except TimeoutError:
-                yield None
-
-    def _ring(self) -> None:
-        self._bell.set()
-        self._bell = asyncio.Event()
 
 
 class RunManager:
@@ -108,7 +26,8 @@ class RunManager:
     def __init__(self, workbench: Workbench) -> None:
         self._workbench = workbench
         self._live: dict[str, LiveRun] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Ticket] = {}
+        self.queue = Queue()
         self.closing = False
 
     def running(self) -> list[Trajectory]:
@@ -118,31 +37,56 @@ class RunManager:
         return self._live.get(run_id)
 
     async def start(self, order: Order) -> str:
-        """Start a run and return its id. Raises `BadInput` for an order that cannot be carried out."""
-        if len(self._live) >= MAX_RUNNING:
-            raise BadInput(f"{MAX_RUNNING} runs are going on; stop one or wait for one to end")
-        started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._play(order, started))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        # A client that hangs up must not take the run with it.
-        return await asyncio.shield(started)
+        """Start a run, or queue it while others go on, and return its id.
+
+        Raises `BadInput` for an order that cannot be carried out, at once also when it would have to wait.
+        """
+        if self.closing:
+            raise BadInput("the workbench is stopping; start it again first")
+        if len(self._tasks) < MAX_RUNNING:
+            ticket = Ticket(new_run_id(), order)
+            self._launch(ticket)
+            # A client that hangs up must not take the run with it.
+            if (why := await ticket.settled()) is not None:
+                raise why
+            return ticket.run_id
+        if len(self.queue) >= MAX_QUEUED:
+            raise BadInput(f"{MAX_QUEUED:,} runs are waiting already; cancel some or wait")
+        await asyncio.to_thread(self._workbench.play, order)  # checked now, made anew when its turn comes
+        ticket = Ticket(new_run_id(), order)
+        self.queue.add(ticket)
+        self._fill()  # a place may have come free while the order was checked
+        return ticket.run_id
 
     def stop(self, run_id: str) -> bool:
-        """Ask a run to stop; False when it is not going on."""
-        run = self._live.get(run_id)
-        if run is not None:
-            run.cancel.set()
-        return run is not None
+        """Ask a run to stop, or take it out of the queue; False when it neither goes on nor waits."""
+        if self.queue.drop(run_id, BadInput(f"run {run_id} was cancelled before it began; nothing was spent")):
+            return True
+        ticket = next((one for one in self._tasks.values() if one.run_id == run_id), None)
+        if ticket is not None:
+            ticket.cancel.set()
+        return ticket is not None
 
-    def stop_all(self) -> None:
-        """Ask every run to stop, and whoever reads a run of another process to read no further."""
+    def stop_all(self) -> list[Ticket]:
+        """Ask every run to stop, and whoever reads a run of another process to read no further.
+
+        Returns those that waited and now never begin.
+        """
         self.closing = True
-        for run in self._live.values():
-            run.cancel.set()
+        dropped = self.queue.first(len(self.queue))
+        for waiting in dropped:
+            why = BadInput(f"run {waiting.run_id} had not begun when the workbench was stopped; run it again")
+            self.queue.drop(waiting.run_id, why)
+        for ticket in self._tasks.values():
+            ticket.cancel.set()
+        return dropped
 
     def events(self, run_id: str) -> list[Event]:
         """The journalled events of a run. Raises `BadInput` when there is no such run."""
+        if (place := self.queue.place(run_id)) is not None:
+            raise BadInput(f"run {run_id} waits in the queue at place {place}; nothing of it is there yet")
+        if (why := self.queue.why_never(run_id)) is not None:
+            raise BadInput(why)
         events = self._workbench.journal.read(run_id)
         if not events:
             raise BadInput(f"run {run_id!r} has not begun yet")
@@ -165,29 +109,45 @@ class RunManager:
         for task in set(self._tasks):
             task.cancel()
 
-    async def _play(self, order: Order, started: "asyncio.Future[str]") -> None:
-        cancel = asyncio.Event()
+    def _launch(self, ticket: Ticket) -> None:
+        task = asyncio.create_task(self._play(ticket))
+        self._tasks[task] = ticket
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._tasks[task]
+        self._fill()
+
+    def _fill(self) -> None:
+        """Give free places to those who wait."""
+        while not self.closing and len(self._tasks) < MAX_RUNNING and (ticket := self.queue.take()) is not None:
+            self._launch(ticket)
+
+    async def _play(self, ticket: Ticket) -> None:
         run: LiveRun | None = None
         broken: str | None = None
         try:
             # Checking an order may ask whether a sandbox can be had: not on the loop that serves the pages.
-            checked = await asyncio.to_thread(self._workbench.play, order, cancel=cancel)
+            checked = await asyncio.to_thread(
+                self._workbench.play, ticket.order, run_id=ticket.run_id, cancel=ticket.cancel
+            )
             async with contextlib.aclosing(checked) as events:
                 async for event in events:
                     if isinstance(event, RunStarted):
-                        run = self._live[event.setting.run_id] = LiveRun(event, cancel)
-                        started.set_result(event.setting.run_id)
+                        run = self._live[ticket.run_id] = LiveRun(event, ticket.cancel)
+                        ticket.begin(run)
                     else:
                         assert run is not None
                         run.publish(event)
-            assert started.done(), "a run begins with run_started"
         except Exception as error:
             broken = _words(error)
-            if not started.done():
-                started.set_exception(error)
+            if run is None:
+                self.queue.remember(ticket.run_id, error)
+                ticket.refuse(error)
         finally:
+            ticket.refuse(BadInput("the run was cut off before it began"))
             if run is not None:
-                del self._live[run.trajectory.id]
+                del self._live[ticket.run_id]
                 run.end(broken)
 
 

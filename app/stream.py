@@ -1,19 +1,35 @@
 """A run as server-sent events: `id` is the event's number, so that a viewer can go on where it was.
 
 Beside the run's frames there are `clock` (seconds since the start, for a viewer who comes in the
-middle), `broken` (the run could not end properly) and `end` (nothing follows).
+middle), `queued` (the place of a run that waits), `never` (it was taken out before it began), `broken`
+(the run could not end properly) and `end` (nothing follows).
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from app.runs import Frame, LiveRun, RunManager, frames
+from app.liverun import Frame, LiveRun, frames
+from app.queue import Ticket
+from app.runs import RunManager
 from orchestra_lib import codec
 from orchestra_lib.event import Event, RunFinished
 
 _PING = ": still here\n\n"
 _TAIL_S = 1.0
+
+
+async def queued(runs: RunManager, ticket: Ticket, after: int) -> AsyncIterator[str]:
+    """A run that waits: its place until it begins, then the run."""
+    async for place in runs.queue.places(ticket):
+        yield _PING if place is None else _named("queued", {"place": place, "waiting": len(runs.queue)})
+    why = await ticket.settled()
+    if ticket.run is None:
+        yield _named("never", {"message": str(why)})
+        yield _named("end", {})
+        return
+    async for part in live(ticket.run, after):
+        yield part
 
 
 async def live(run: LiveRun, after: int) -> AsyncIterator[str]:
@@ -29,7 +45,7 @@ async def live(run: LiveRun, after: int) -> AsyncIterator[str]:
 async def stored(runs: RunManager, run_id: str, events: list[Event], after: int) -> AsyncIterator[str]:
     """A run from its journal; while another process still writes it, the stream goes on with what it adds."""
     while True:
-        for frame in frames(events):
+        for frame in await asyncio.to_thread(frames, events):
             if frame.seq > after:
                 after = frame.seq
                 yield _message(frame)

@@ -18,6 +18,7 @@ from orchestra_lib.pricing import Attempt, Price, PriceTable, cost_usd, total
 from orchestra_lib.store.summary import Summary
 from orchestra_lib.tool import Observation, ToolSpec
 from orchestra_lib.trajectory import ORCHESTRATOR, Setting, Trajectory
+from orchestra_lib.workbench import Order
 
 PREVIEW_CHARS = 2_000
 """An observation longer than this is cut on the stream; the page fetches the whole when it is opened."""
@@ -179,6 +180,21 @@ def table_view(table: PriceTable) -> Data:
     return {"name": table.name, "dated": table.dated.isoformat(), "source": table.source, "nominal": table.nominal}
 
 
+def queued_view(run_id: str, order: Order, place: int | None) -> Data:
+    """One run that waits."""
+    return {
+        "id": run_id,
+        "task": order.task[:200],
+        "orchestrator": order.orchestrator,
+        "wish": wish_text(order.preference),
+        "status": "queued",
+        "place": place,
+        "turns": 0,
+        "seconds": None,
+        "cost": {"kind": "none", "usd": None, "why": None},
+    }
+
+
 def running_view(trajectory: Trajectory) -> Data:
     """One line of the list of running runs."""
     ledger = [attempt for _, attempt in trajectory.ledger()]
@@ -186,6 +202,7 @@ def running_view(trajectory: Trajectory) -> Data:
         "id": trajectory.id,
         "task": trajectory.setting.task.text[:200],
         "orchestrator": trajectory.setting.orchestrator,
+        "wish": wish_text(trajectory.setting.preference),
         "turns": len(trajectory.turns),
         "cost": cost_view(ledger, trajectory.setting.prices) if ledger else {"kind": "known", "usd": 0.0, "why": None},
     }

@@ -7,7 +7,9 @@ import json
 import pytest
 from scripted_workbench import scripted_workbench
 
-from app.runs import MAX_RUNNING, RunManager, frames
+from app import stream
+from app.liverun import frames
+from app.runs import MAX_RUNNING, RunManager
 from orchestra_lib.errors import BadInput
 from orchestra_lib.workbench import Order
 
@@ -128,16 +130,86 @@ def test_a_bad_order_is_refused_before_anything_runs(tmp_path):
     assert asyncio.run(play()) == []
 
 
-def test_a_run_too_many_is_refused_and_the_others_go_on(tmp_path):
+async def full(runs):
+    return [await runs.start(order("slow")) for _ in range(MAX_RUNNING)]
+
+
+def test_a_run_too_many_waits_at_its_place_and_begins_when_one_ends(tmp_path):
     async def play():
         async with manager(tmp_path) as runs:
-            for _ in range(MAX_RUNNING):
-                await runs.start(order("slow"))
-            with pytest.raises(BadInput, match="stop one"):
-                await runs.start(order())
-            return len(runs.running())
+            going = await full(runs)
+            first, second = await runs.start(order()), await runs.start(order())
+            places = [runs.queue.place(run_id) for run_id in (first, second)]
+            ticket = runs.queue.find(first)
+            runs.stop(going[0])
+            assert await asyncio.wait_for(ticket.settled(), 5) is None
+            return places, runs.queue.place(second), [frame async for frame in ticket.run.follow(0)]
 
-    assert asyncio.run(play()) == MAX_RUNNING
+    places, moved, seen = asyncio.run(play())
+    assert (places, moved) == ([1, 2], 1)
+    assert json.loads(seen[-1].data)["answer"] == "47104101"
+
+
+def test_thousands_are_accepted_and_no_more_than_the_limit_goes_on(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            await full(runs)
+            ids = await asyncio.gather(*(runs.start(order()) for _ in range(2000)))
+            return len(runs.running()), len(runs.queue), [runs.queue.place(run_id) for run_id in ids[:3]]
+
+    going, waiting, places = asyncio.run(play())
+    assert (going, waiting) == (MAX_RUNNING, 2000)
+    assert all(places)
+
+
+def test_a_run_that_waits_can_be_cancelled_and_is_told_apart_from_an_unknown_one(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            await full(runs)
+            run_id = await runs.start(order())
+            ticket = runs.queue.find(run_id)
+            assert runs.stop(run_id)
+            with pytest.raises(BadInput, match="cancelled before it began"):
+                runs.trajectory(run_id)
+            return str(await ticket.settled()), len(runs.queue), run_id in runs._workbench.journal.stamps()
+
+    why, waiting, written = asyncio.run(play())
+    assert "nothing was spent" in why
+    assert (waiting, written) == (0, False)
+
+
+def test_a_bad_order_is_refused_also_when_it_would_have_to_wait(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            await full(runs)
+            with pytest.raises(BadInput, match="empty"):
+                await runs.start(order("  "))
+            return len(runs.queue)
+
+    assert asyncio.run(play()) == 0
+
+
+def test_runs_that_wait_are_not_started_when_the_workbench_stops_and_their_viewers_hear_so(tmp_path):
+    async def play():
+        async with manager(tmp_path) as runs:
+            await full(runs)
+            ids = [await runs.start(order()) for _ in range(3)]
+            viewer = asyncio.create_task(anext(aiter_stream(runs, ids[0])))
+            await asyncio.sleep(0.05)
+            dropped = [ticket.run_id for ticket in runs.stop_all()]
+            with pytest.raises(BadInput, match="stopping"):
+                await runs.start(order())
+            return ids, dropped, await viewer
+
+    ids, dropped, told = asyncio.run(play())
+    assert dropped == ids
+    assert "had not begun when the workbench was stopped" in told
+
+
+async def aiter_stream(runs, run_id):
+    """The last thing but `end` that a viewer of a run in the queue hears."""
+    parts = [part async for part in stream.queued(runs, runs.queue.find(run_id), 0)]
+    yield parts[-2]
 
 
 def test_closing_stops_what_runs_and_every_record_is_complete(tmp_path):
