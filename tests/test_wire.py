@@ -1,7 +1,7 @@
 """Connections to an endpoint: kept between requests, never left open."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from openai import AsyncStream
 from test_openai_compatible import FINE, collect, model
@@ -89,3 +89,18 @@ def test_each_event_loop_has_connections_of_its_own_and_leaves_none_open():
 
     for _ in range(2):  # a connection left open would warn, and warnings are errors here
         assert 1 <= asyncio.run(run()).connections <= 5
+
+
+def test_a_crowd_is_served_by_several_clients():
+    """A client looks at all its connections for every request, so that a thousand through one would crawl."""
+
+    async def run():
+        async with keeping() as server:
+            async with AsyncExitStack() as stack:
+                lent = [await stack.enter_async_context(wire.client(server.url)) for _ in range(100)]
+            async with wire.client(server.url) as again:
+                return len(set(lent)), again is lent[0]
+
+    clients, first_again = asyncio.run(run())
+    assert 2 <= clients <= 10
+    assert first_again

@@ -1,8 +1,8 @@
 """The HTTP client under every endpoint: kept connections, and a bound on what a server can make us hold in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -15,18 +15,20 @@ MAX_HELD_BYTES = 4 << 20
 """The longest line of a stream, and the longest error page."""
 IDLE_S = 30.0
 """Connections are kept for the next request so long."""
-_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=1000, keepalive_expiry=IDLE_S)
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=IDLE_S)
+_CROWD = 32
+"""Requests at once through one client; each looks at every connection of it, so that a thousand crawl."""
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @asynccontextmanager
 async def client(base_url: str) -> AsyncIterator[openai.AsyncOpenAI]:
-    """The client of this event loop, for one request. What runs on this machine is never asked for through a proxy."""
-    clients = _of_loops.setdefault(asyncio.get_running_loop(), {})
-    if base_url not in clients:
-        clients[base_url] = _Kept(clients, base_url)
-    with clients[base_url] as kept:
-        yield kept.client
+    """A client of this event loop, for one request. What runs on this machine is never asked for through a proxy."""
+    endpoints = _of_loops.setdefault(asyncio.get_running_loop(), {})
+    if base_url not in endpoints:
+        endpoints[base_url] = _Clients(base_url, lambda: endpoints.pop(base_url))
+    with endpoints[base_url].lent() as lent:
+        yield lent
 
 
 def is_local(url: str) -> bool:
@@ -44,42 +46,53 @@ def headers(base_url: str, key: str | None) -> dict[str, str]:
     return {"authorization": f"Bearer {key or 'none'}", **kept}
 
 
-class _Kept:
-    """A client that is closed once nobody has used it for a while, or when its event loop ends.
+class _Clients:
+    """The clients of one endpoint, closed once nobody has used them for a while or when their event loop ends.
 
     Connections belong to an event loop, and setting up a client (its certificates) costs more than a request.
-    The key is none of its own: it comes with each request.
+    The key is none of a client: it comes with each request.
     """
 
-    def __init__(self, clients: "dict[str, _Kept]", base_url: str) -> None:
-        http = openai.DefaultAsyncHttpx2Client(
-            trust_env=not is_local(base_url), limits=_LIMITS, event_hooks={"response": [_bound]}
-        )
-        self.client = openai.AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0, http_client=http)
-        self._users = 0
+    def __init__(self, base_url: str, forget: Callable[[], object]) -> None:
+        self._base_url = base_url
+        self._certificates = httpx2.create_ssl_context()
+        self._users: dict[openai.AsyncOpenAI, int] = {}
         self._used = asyncio.Event()
         # `asyncio.run` cancels what still runs at its end: that is when this task closes the connections.
-        self._keeper = asyncio.create_task(self._keep(clients, base_url))
+        self._keeper = asyncio.create_task(self._keep(forget))
 
-    def __enter__(self) -> "_Kept":
-        self._users += 1
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._users -= 1
-        self._used.set()
-
-    async def _keep(self, clients: "dict[str, _Kept]", base_url: str) -> None:
+    @contextmanager
+    def lent(self) -> Iterator[openai.AsyncOpenAI]:
+        """The first client with a place."""
+        client = next((one for one, users in self._users.items() if users < _CROWD), None) or self._new()
+        self._users[client] = self._users.get(client, 0) + 1
         try:
-            while self._users or self._used.is_set():
+            yield client
+        finally:
+            self._users[client] -= 1
+            self._used.set()
+
+    def _new(self) -> openai.AsyncOpenAI:
+        http = openai.DefaultAsyncHttpx2Client(
+            trust_env=not is_local(self._base_url),
+            verify=self._certificates,
+            limits=_LIMITS,
+            event_hooks={"response": [_bound]},
+        )
+        return openai.AsyncOpenAI(base_url=self._base_url, api_key="none", max_retries=0, http_client=http)
+
+    async def _keep(self, forget: Callable[[], object]) -> None:
+        try:
+            while any(self._users.values()) or self._used.is_set():
                 self._used.clear()
                 await asyncio.sleep(IDLE_S)
         finally:
-            del clients[base_url]
-            await self.client.close()
+            forget()
+            for client in self._users:
+                await client.close()
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Kept]] = WeakKeyDictionary()
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Clients]] = WeakKeyDictionary()
 
 
 async def _bound(response: httpx2.Response) -> None:
