@@ -17,12 +17,9 @@ and is raised at once. `BadInput` is the person's: one clear line, exit code 2.
         └── StoreFault         disk full, file locked, journal unreadable
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from orchestra_lib.record import record
-
-if TYPE_CHECKING:
-    from orchestra_lib.pricing import Attempt
 
 
 class OrchestraError(Exception):
@@ -50,12 +47,12 @@ class WorldFault(OrchestraError):
 class ProviderFault(WorldFault):
     """A model endpoint refused, broke off, timed out or answered nonsense.
 
-    `attempts` are the tries that were made, so that the bill can show them.
+    `attempts` are the tries that were made (`pricing.Attempt`), so that the bill can show them.
     """
 
     kind = "provider"
 
-    def __init__(self, message: str, attempts: "tuple[Attempt, ...]" = ()) -> None:
+    def __init__(self, message: str, attempts: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
         self.attempts = attempts
 
