@@ -12,6 +12,7 @@ from orchestra_lib import event as ev
 from orchestra_lib.budget import Budget
 from orchestra_lib.episode_log import EpisodeLog
 from orchestra_lib.errors import Fault, ModelMistake, ProviderFault, WorldFault
+from orchestra_lib.inline_file import take_out
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ArtefactStore, SituatedTool, Situation, Tool, ToolResult
 from orchestra_lib.tool import ArtefactRef, CallStatus, File, Observation, ToolCall
@@ -46,6 +47,7 @@ class Caller:
         self._setting, self._artefacts, self._budget, self._log = setting, artefacts, budget, log
         self._situation = situation
         self._tools = {tool.spec.name: tool for tool in tools}
+        self._situated = {tool.spec.name: tool for tool in tools if isinstance(tool, SituatedTool)}
         self._seen: Counter[str] = Counter()
         self._started_s: dict[str, float] = {}
         self._answered: set[str] = set()
@@ -73,7 +75,8 @@ class Caller:
         asked_s = self._log.now()
         try:
             tool, checked = self._admit(call)
-            held_usd = self._budget.hold(tool.spec_for(checked) if isinstance(tool, SituatedTool) else tool.spec)
+            situated = self._situated.get(call.tool)
+            held_usd = self._budget.hold(situated.spec_for(checked) if situated else tool.spec)
         except ModelMistake as mistake:
             self._answer(turn, call, CallStatus.REJECTED, str(mistake), asked_s)
             return
@@ -94,7 +97,7 @@ class Caller:
         if tool is None:
             raise ModelMistake(_unknown_tool(call.tool, list(self._tools)))
         checked = check(tool.spec, call)
-        if isinstance(tool, SituatedTool):
+        if call.tool in self._situated:
             return tool, checked
         key = call.tool + json.dumps(checked, sort_keys=True, ensure_ascii=False)
         self._seen[key] += 1
@@ -124,8 +127,8 @@ class Caller:
         return (CallStatus.ERROR if result.failed or result.fault else CallStatus.OK), result
 
     def _work(self, tool: Tool, checked: Any) -> Awaitable[ToolResult]:
-        if isinstance(tool, SituatedTool):
-            return tool.call_in(self._situation(), checked)
+        if situated := self._situated.get(tool.spec.name):
+            return situated.call_in(self._situation(), checked)
         return tool.call(checked, run_id=self._setting.run_id)
 
     def _observe(self, turn: int, call: ToolCall, status: CallStatus, result: ToolResult, started_s: float) -> None:
@@ -133,8 +136,9 @@ class Caller:
         if status is CallStatus.OK and result.answer is not None:
             self.answer = result.answer
         spec = self._tools[call.tool].spec
-        text, whole = _capped(result.text, spec.observation_chars or OBSERVATION_CHARS)
-        kept, fault = self._keep(call, result.files)
+        said, inline = take_out(result.text)
+        text, whole = _capped(said, spec.observation_chars or OBSERVATION_CHARS)
+        kept, fault = self._keep(call, (*result.files, *inline))
         full, fault_of_text = self._keep(call, whole)
         self._answer(
             turn, call, status, text, started_s,

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from playing import run
 
 from orchestra_lib.errors import SandboxFault
+from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.protocols import ToolResult
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolkit.guest_process import BoundedOutput
@@ -240,3 +242,17 @@ def test_bounded_output_loses_exactly_what_it_says(pieces: list[bytes], head: in
         assert output.text() == f"{first}\n[... {output.dropped:,} bytes of output dropped ...]\n{last}"
     else:
         assert output.text() == whole.decode("utf-8", "replace")
+
+
+@needs_sandbox
+def test_a_picture_that_a_cell_prints_as_text_comes_back_as_a_picture(interpreter: CodeInterpreter) -> None:
+    """C8: also one of a megabyte and more, within JSON."""
+    code = """import base64, json, random, zlib
+data = b'\\x89PNG\\r\\n\\x1a\\n' + zlib.compress(random.Random(8).randbytes(1_100_000)) + b'IEND\\xaeB`\\x82'
+print(json.dumps({'plot': 'data:image/png;base64,' + base64.b64encode(data).decode(), 'rows': 42}))"""
+    script = Scripted([[("code_interpreter", {"code": code})], "done"])
+    seen = run(script, [interpreter]).calls[0].observation
+    assert seen is not None
+    assert seen.artefacts[0].size_bytes > 1_100_000
+    assert seen.text.endswith('"rows": 42}')
+    assert len(seen.text) < 200

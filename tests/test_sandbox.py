@@ -23,7 +23,10 @@ _OFF = CodeInterpreter().availability()
 pytestmark = pytest.mark.skipif(_OFF is not None, reason=str(_OFF))
 
 MB = 1 << 20
-TIGHT = SandboxLimits(wall_s=8, cpu_s=8, memory_bytes=1024 * MB, disk_bytes=16 * MB, files=500, threads=20)
+TIGHT = SandboxLimits(
+    wall_s=8, cpu_s=8, memory_bytes=1024 * MB, disk_bytes=16 * MB, files=500, threads=20,
+    output_head=30_000, output_tail=20_000,
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestra_lib.errors import Fault, ModelMistake, WorldFault
 from orchestra_lib.generation import Completion
+from orchestra_lib.inline_file import take_out
 from orchestra_lib.protocols import ChatModel, Situation, Tool, ToolResult
 from orchestra_lib.tool import ToolKind
 from orchestra_lib.toolkit.alias_tool import EXPERT_TIMEOUT_S, AliasedTool, attempts_of, whole_reply
@@ -62,11 +63,12 @@ class ExpertReasoning(AliasedTool):
 
 
 def _result(completion: Completion, code: str, run: ToolResult) -> ToolResult:
-    silent = run.text.startswith(NOTHING_PRINTED) or not run.text.strip()
-    text = f"{NOTHING_PRINTED}\n\n{code.strip()}" if silent and not run.failed else write_code(code, run.text + "\n")
+    output, inline = take_out(run.text)  # before the evidence is cut to its end
+    silent = output.startswith(NOTHING_PRINTED) or not output.strip()
+    text = f"{NOTHING_PRINTED}\n\n{code.strip()}" if silent and not run.failed else write_code(code, output + "\n")
     return ToolResult(
         text=text,
-        files=(*whole_reply(completion), *run.files),
+        files=(*whole_reply(completion), *run.files, *inline),
         attempts=(*completion.attempts, *run.attempts),
         failed=run.failed,
         fault=run.fault,

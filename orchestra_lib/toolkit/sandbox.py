@@ -39,7 +39,7 @@ class SandboxLimits:
 
     `memory_bytes` is the address space of the one process; `disk_bytes` and `files` bound the work folder,
     which lies in memory too.
-    Output keeps `output_head` and `output_tail` bytes of a cell.
+    Output keeps `output_head` and `output_tail` bytes of a cell: enough for a picture that it prints as text.
     """
 
     wall_s: float = 20.0
@@ -50,7 +50,7 @@ class SandboxLimits:
     threads: int = 64
     files: int = 4_096
     open_files: int = 256
-    output_head: int = 30_000
+    output_head: int = 3 * _MB
     output_tail: int = 20_000
     figures: int = 4
     figure_bytes: int = 2 * _MB
