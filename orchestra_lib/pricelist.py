@@ -6,7 +6,8 @@ again with the figures of its day: `vendor@2026-11-03` names that table of that 
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache, reduce
 from itertools import count
@@ -18,11 +19,13 @@ import tomlkit
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.paths import DATA
-from orchestra_lib.pricing import PriceTable
+from orchestra_lib.pricing import Price, PriceTable
 
 SHIPPED = DATA / "prices"
 """The tables that ship."""
 
+_OWN_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_OWN = "# A table of your own; Tools & prices and any editor may change it.\n\n"
 _MADE = "# Made by `orchestra prices update`: rows of your own belong into a table of another name.\n\n"
 
 
@@ -130,7 +133,48 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
-def save_table(table: PriceTable, folder: Path) -> Path | None:
+def copy_table(home: Path, source: str, name: str, today: date) -> PriceTable:
+    """A table of the user's own, begun as a copy of another. Raises `BadInput` for a name that is bad or taken."""
+    if not _OWN_NAME.fullmatch(name):
+        raise BadInput(f"name = {name[:80]!r}; a table's name has 1 to 40 small letters, digits and dashes")
+    if name in load_tables(home):
+        raise BadInput(f"there is a price table {name!r} already; choose another name")
+    copied = find_table(home, source)
+    table = replace(copied, name=name, dated=today, source=f"copied from {source} of {copied.dated}", historic=False)
+    save_table(table, home / "prices", heading=_OWN)
+    return table
+
+
+def set_rows(home: Path, name: str, rows: Mapping[str, Price | None], today: date) -> PriceTable:
+    """Change rows of a table of the user's own, None takes one out; it is dated today then.
+
+    Raises `BadInput` for a table that ships, which is only read, and for rows that make no sense.
+    """
+    own = _named((home / "prices").glob("*.toml"))
+    if name not in own:
+        raise BadInput(f"{name!r} is no table of your own; copy it under another name and change the copy")
+    table = own[name]
+    kept = {row: price for row, price in (dict(table.prices) | dict(rows)).items() if price is not None}
+    changed = replace(
+        table,
+        dated=today,
+        prices=kept,
+        aliases={alias: row for alias, row in table.aliases.items() if row in kept and alias not in kept},
+        rules=tuple(rule for rule in table.rules if rule.row in kept),
+        changes={row: periods for row, periods in table.changes.items() if row in kept and row not in rows},
+    )
+    for problem in _problems(changed):
+        raise BadInput(f"price table {name}: {problem}")
+    save_table(changed, home / "prices", heading=_OWN)
+    return changed
+
+
+def own_tables(home: Path) -> frozenset[str]:
+    """The names of the tables that the user may change."""
+    return frozenset(_named((home / "prices").glob("*.toml")))
+
+
+def save_table(table: PriceTable, folder: Path, *, heading: str = _MADE) -> Path | None:
     """Write a table into a folder; the file it replaces goes to `old/`. None when it stands there already.
 
     Raises `StoreFault` when it cannot be written; what stood there stands then.
@@ -142,7 +186,7 @@ def save_table(table: PriceTable, folder: Path) -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         new = folder / f".{table.name}.new"
-        new.write_text(dump_table(table), "utf-8")
+        new.write_text(dump_table(table, heading), "utf-8")
         if former is not None:
             _keep(file, former)
         new.replace(file)
@@ -163,9 +207,9 @@ def _suffixes() -> Iterator[str]:
     yield from (f"-{number}" for number in count(2))
 
 
-def dump_table(table: PriceTable) -> str:
+def dump_table(table: PriceTable, heading: str = _MADE) -> str:
     """A table as TOML, without what is not set."""
-    return _MADE + tomlkit.dumps(_without_unset(to_data(table)))
+    return heading + tomlkit.dumps(_without_unset(to_data(table)))
 
 
 def _without_unset(data: Any) -> Any:

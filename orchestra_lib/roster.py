@@ -33,6 +33,7 @@ from orchestra_lib.toolkit.local_search import LocalSearch
 from orchestra_lib.toolkit.model_tool import coder, generalist
 from orchestra_lib.toolkit.retrieval import LocalRetriever
 from orchestra_lib.toolkit.web_search import WebSearch
+from orchestra_lib.toolorchestra.tokens import WordPieces
 
 CODER, GENERALIST = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
 """The embedded models by the name of their weights, which is also the name that prices them."""
@@ -68,7 +69,7 @@ class Roster:
 
     def __init__(self, home: Path, environ: Mapping[str, str] = os.environ) -> None:
         self.weights = WeightsCatalog.load(home)
-        self._environ = environ
+        self._home, self._environ = home, environ
         self._models = {
             name: EmbeddedModel(name, partial(self.weights.path, name), home) for name in (CODER, GENERALIST)
         }
@@ -102,6 +103,16 @@ class Roster:
         if tool.spec.name in self._tools:
             raise BadInput(f"there is a tool {tool.spec.name!r} already; rename yours")
         self._tools[tool.spec.name] = (tool, lambda: None)
+
+    def reload_endpoints(self) -> None:
+        """Read the endpoints anew, since the user's file has changed; runs that go on keep what they have.
+
+        Raises `BadInput` for what cannot be read; everything stays as it was then.
+        """
+        endpoints = Endpoints.load(self._home, self._environ)
+        others = {name: pair for name, pair in self._tools.items() if name not in tools_of(self.endpoints)}
+        self._tools = others | tools_of(endpoints)
+        self.endpoints = endpoints
 
     def tool(self, name: str) -> Tool:
         """One tool. Raises `KeyError` for an unknown name."""
@@ -246,7 +257,8 @@ class Roster:
         base_url = self._environ.get("OPENAI_BASE_URL")
         if not base_url and not self._environ.get("OPENAI_API_KEY"):
             raise BadInput("openai:MODEL needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own")
-        return OpenAICompatible(model, base_url or OPENAI_URL, model, api_key_env="OPENAI_API_KEY")
+        address = base_url or OPENAI_URL
+        return OpenAICompatible(model, address, model, api_key_env="OPENAI_API_KEY", counter=WordPieces())
 
     def statuses(self) -> tuple[WeightsStatus, ...]:
         """Where the weights of the embedded models stand."""

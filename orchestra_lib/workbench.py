@@ -7,17 +7,19 @@ and stored in one way.
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from orchestra_lib import chat, toolorchestra
 from orchestra_lib import play as loop
-from orchestra_lib.errors import BadInput
+from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.event import Event, apply
 from orchestra_lib.limits import Limits
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.preference import Preference, describe
 from orchestra_lib.pricelist import find_table, load_tables
 from orchestra_lib.pricing import PriceTable
@@ -28,7 +30,8 @@ from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.journal import Journal
 from orchestra_lib.store.store import Store
 from orchestra_lib.task import Task
-from orchestra_lib.tool import ToolSpec
+from orchestra_lib.tool import ToolCall, ToolSpec
+from orchestra_lib.toolkit.arguments import check
 from orchestra_lib.trajectory import Setting, Trajectory
 
 
@@ -54,6 +57,10 @@ class _Prepared:
     setting: Setting
     policy: Policy
     tools: tuple[Tool, ...]
+
+
+TRY_OUT = "try-out"
+"""The orchestrator of a call that a person made by hand."""
 
 
 class Workbench:
@@ -99,6 +106,24 @@ class Workbench:
         """
         return self._record(self._prepare(order, run_id or self._new_id()), cancel or asyncio.Event())
 
+    def try_tool(
+        self, tool: str, arguments: Mapping[str, Any], *, prices: str = "nominal", cancel: asyncio.Event | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """One call outside any episode, by hand: kept and billed as a run of the orchestrator `try-out`.
+
+        Raises `BadInput` at once for a tool that is off and for arguments that do not fit it.
+        """
+        tools = self._chosen((tool,))
+        call = ToolCall.of("call_1_1", tool, arguments)
+        try:
+            check(tools[0].spec, call)
+        except ModelMistake as mistake:
+            raise BadInput(str(mistake)) from None
+        task = f"Try {tools[0].spec.title} out: {call.arguments_text}"[:2000]
+        order = Order(task=task, orchestrator=TRY_OUT, prices=prices)
+        script = Scripted([[(tool, dict(arguments))], "Tried out."], name=TRY_OUT)
+        return self._record(self._set(order, self._new_id(), script, tools), cancel or asyncio.Event())
+
     async def _record(self, prepared: _Prepared, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
         setting, policy, tools = prepared.setting, prepared.policy, prepared.tools
         stream = loop.play(setting, policy, tools, artefacts=self.artefacts, cancel=cancel)
@@ -110,7 +135,7 @@ class Workbench:
                     async for event in events:
                         # Opened only now: a run that refuses to start leaves no record.
                         writer = writer or self.journal.open(setting.run_id)
-                        writer.append(event)
+                        await writer.keep(event)
                         trajectory = apply(trajectory, event)
                         yield event
                 finally:
@@ -121,8 +146,11 @@ class Workbench:
                 await asyncio.to_thread(self.store.add, trajectory)
 
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
-        task = Task(text=order.task)
         policy, tools = self._cast(order)
+        return self._set(order, run_id, policy, tools)
+
+    def _set(self, order: Order, run_id: str, policy: Policy, tools: tuple[Tool, ...]) -> _Prepared:
+        task = Task(text=order.task)
         known = {spec.name for spec, _ in self.tools()} | {tool.spec.name for tool in tools}
         for name in order.preference.tools:
             if name not in known:

@@ -182,7 +182,7 @@ def _read(file: Path) -> dict[str, dict[str, Any]]:
         raise BadInput(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{file} is no TOML: {error}") from None
-    for path in _keys_in(data, ()):
+    for path in keys_in(data, ()):
         raise BadInput(
             f"{file}: {path} looks like a key, and keys do not belong into files. Remove it, give the key to an "
             "environment variable and name that in key_env"
@@ -198,16 +198,16 @@ def _read(file: Path) -> dict[str, dict[str, Any]]:
     return data
 
 
-def _keys_in(value: object, path: tuple[str, ...]) -> Iterator[str]:
+def keys_in(value: object, path: tuple[str, ...]) -> Iterator[str]:
     """The places that hold something like a key; never the value."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if _KEY_FIELD.search(str(name)) and isinstance(inner, str):
                 yield ".".join((*path, str(name)))
-            yield from _keys_in(inner, (*path, str(name)))
+            yield from keys_in(inner, (*path, str(name)))
     elif isinstance(value, list):
         for inner in value:
-            yield from _keys_in(inner, path)
+            yield from keys_in(inner, path)
     elif isinstance(value, str) and (_KEY_VALUE.search(value) or _parts(value).password):
         yield ".".join(path)
 
