@@ -220,7 +220,7 @@ def _engine(model: Any, folder: Path) -> Batch:
         )
         with journal.open(setting.run_id) as writer:
             async for event in play(setting, policy, (tool,), artefacts=artefacts):
-                writer.append(event)
+                await writer.keep(event)
         assert event.kind == "run_finished", event
         assert event.answer == "42", event
 

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-from orchestra_lib.event import Event, apply
+from orchestra_lib.billing import Bill
+from orchestra_lib.event import CallFinished, Event, Generated, apply
 from orchestra_lib.trajectory import Setting, Trajectory
 
 
@@ -15,16 +16,25 @@ class EpisodeLog:
         self.trajectory = Trajectory(setting=setting)
         self._clock, self._start, self._seq = clock, clock(), 0
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._bill: Bill | None = None
 
     def now(self) -> float:
         """Seconds since the start."""
         return round(self._clock() - self._start, 6)
+
+    def bill(self) -> Bill:
+        """The bill so far; it is asked for several times a turn and summed once after each attempt."""
+        if self._bill is None:
+            self._bill = self.trajectory.bill()
+        return self._bill
 
     def emit(self, kind: type[Any], **fields: Any) -> None:
         """Add an event of this kind."""
         self._seq += 1
         happened = kind(seq=self._seq, t_s=self.now(), **fields)
         self.trajectory = apply(self.trajectory, happened)
+        if isinstance(happened, Generated | CallFinished):
+            self._bill = None
         self._events.put_nowait(happened)
 
     def close(self) -> None:

@@ -81,6 +81,7 @@ class _Episode:
 
     async def run(self) -> None:
         """Play to the end. A bug is raised once the record is complete."""
+        self.cancelled = asyncio.ensure_future(self.cancel.wait())
         try:
             self.log.emit(ev.RunStarted, setting=self.setting)
             try:
@@ -94,12 +95,13 @@ class _Episode:
             if bug is not None:
                 raise bug
         finally:
+            self.cancelled.cancel()
             await self.caller.release()
             self.log.close()
 
     async def _turns(self) -> None:
         for turn in range(1, self.setting.limits.max_turns + 1):
-            self.budget.settle(self.log.trajectory.bill())
+            self.budget.settle(self.log.bill())
             if (reason := self.budget.exceeded()) is not None:
                 raise _Stop(reason)
             self.log.emit(ev.TurnStarted, turn=turn)
@@ -128,7 +130,7 @@ class _Episode:
             self._break_off(turn, () if model is None else (Attempt(priced_as=model, wall_s=wall_s, error="cut off"),))
             raise
         self.log.emit(ev.Generated, turn=turn, generation=generation)
-        self.budget.settle(self.log.trajectory.bill())
+        self.budget.settle(self.log.bill())
         return generation
 
     def _break_off(self, turn: int, attempts: tuple[Attempt, ...]) -> None:
@@ -151,7 +153,7 @@ class _Episode:
         return Situation(
             setting=self.setting,
             turns=trajectory.turns[:-1],
-            spent_usd=trajectory.bill().cost_usd,
+            spent_usd=self.log.bill().cost_usd,
             elapsed_s=self.log.now(),
         )
 
@@ -171,16 +173,14 @@ class _Episode:
     async def _unless_stopped(self, work: Awaitable[T]) -> T:
         """The result of `work`, or `_Stop` as soon as the user cancels or the time is up."""
         task = asyncio.ensure_future(work)
-        cancelled = asyncio.ensure_future(self.cancel.wait())
         limit = self.setting.limits.time_s
         left = None if limit is None else max(0.0, limit - self.log.now())
         try:
-            await asyncio.wait({task, cancelled}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, self.cancelled}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if task.done() and not task.cancelled():
                 return task.result()
             raise _Stop(StopReason.CANCELLED if self.cancel.is_set() else StopReason.TIME_LIMIT)
         finally:
-            cancelled.cancel()
             await put_down(task)
 
 

@@ -5,6 +5,7 @@ process lives; the lock vanishes with the process, also after `kill -9`. What wa
 at the end of a turn is on disk. A last line that was cut by a crash is dropped and counted.
 """
 
+import asyncio
 import contextlib
 import fcntl
 import logging
@@ -12,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
@@ -25,6 +27,8 @@ from orchestra_lib.trajectory import Trajectory
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRANSIENT = (Streamed, CallStarted)
 _DURABLE = (RunStarted, TurnFinished, RunFinished)
+_DISK = ThreadPoolExecutor(16, thread_name_prefix="journal")
+"""Waits for the disk: file systems put waits that come together into one write."""
 _log = logging.getLogger(__name__)
 
 
@@ -77,6 +81,18 @@ class JournalWriter:
                 os.ftruncate(self._descriptor, self._size)
             raise StoreFault(f"cannot write the journal {self._path}: {error.strerror}") from error
         self._size += len(line)
+
+    async def keep(self, event: Event) -> None:
+        """`append` for an event loop: others go on while the disk makes sure. Raises `StoreFault`."""
+        if not isinstance(event, _DURABLE):
+            self.append(event)
+            return
+        writing = asyncio.get_running_loop().run_in_executor(_DISK, self.append, event)
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait({writing})  # a write that goes on must not meet a closed file
+            raise
 
     def close(self) -> None:
         """Let go of the run; without a `run_finished` it then counts as interrupted, without any event it never was."""
