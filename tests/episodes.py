@@ -21,7 +21,7 @@ from orchestra_lib.limits import Limits
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, Price, PriceTable, Usage
 from orchestra_lib.task import Task
-from orchestra_lib.tool import CallStatus, Observation, ToolCall, ToolKind, ToolSpec
+from orchestra_lib.tool import ArtefactRef, CallStatus, Observation, ToolCall, ToolKind, ToolSpec
 from orchestra_lib.trajectory import Setting, StopReason, Trajectory
 
 START = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
@@ -79,6 +79,7 @@ def events(
     observation: str = "four",
     answer: str | None = "4",
     fault: Fault | None = None,
+    artefacts: tuple[ArtefactRef, ...] = (),
     **changes: object,
 ) -> Iterator[Event]:
     """A run of `turns` turns: one call in each but the last, which answers."""
@@ -105,7 +106,12 @@ def events(
                 t_s=start + 0.8,
                 turn=turn,
                 observation=Observation(
-                    call_id=call.id, status=call_status, text=observation, started_s=start + 0.2, finished_s=start + 0.8
+                    call_id=call.id,
+                    status=call_status,
+                    text=observation,
+                    artefacts=artefacts,
+                    started_s=start + 0.2,
+                    finished_s=start + 0.8,
                 ),
                 attempts=(attempt("search", None) if tool == "search" else attempt(),),
             )

@@ -49,6 +49,13 @@ class Artefacts:
             raise StoreFault(f"the artefact {sha256} is damaged on disk")
         return data
 
+    def remove(self, sha256: str) -> None:
+        """Remove a content for good; one that is not there is no error. Raises `StoreFault`."""
+        try:
+            self._path(sha256).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreFault(f"cannot remove the artefact {sha256}: {error.strerror}") from error
+
     def _path(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):
             raise BadInput(f"{sha256[:80]!r} is no artefact: an artefact's name is 64 hexadecimal digits")

@@ -118,7 +118,7 @@ class Journal:
 
     def open(self, run_id: str) -> JournalWriter:
         """Begin the journal of a new run. Raises `BadInput` for an id that is no name or is taken, `StoreFault`."""
-        path = self._path(run_id)
+        path = self.path(run_id)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
@@ -140,7 +140,7 @@ class Journal:
         Raises `BadInput` for an unknown run, `NewerSchema`, and `StoreFault` naming the file and
         line that cannot be read.
         """
-        path = self._path(run_id)
+        path = self.path(run_id)
         try:
             content = path.read_bytes()
         except FileNotFoundError:
@@ -159,7 +159,7 @@ class Journal:
         try:
             return fold(events) if events else None
         except (ValueError, IndexError) as error:
-            raise StoreFault(f"{self._path(run_id)}: events out of order ({error})") from error
+            raise StoreFault(f"{self.path(run_id)}: events out of order ({error})") from error
 
     def stamps(self, but: AbstractSet[str] = frozenset()) -> dict[str, Stamp]:
         """Every run that has a journal, with the stamp of its file; the runs of `but` are left out unseen."""
@@ -175,14 +175,14 @@ class Journal:
     def stamp(self, run_id: str) -> Stamp | None:
         """The stamp of one journal; None when there is none."""
         try:
-            stat = self._path(run_id).stat()
+            stat = self.path(run_id).stat()
         except OSError:
             return None
         return Stamp(size=stat.st_size, mtime_ns=stat.st_mtime_ns)
 
     def is_live(self, run_id: str) -> bool:
         """Whether a living process, this one included, is writing the run."""
-        with taken(self._path(run_id)) as descriptor:
+        with taken(self.path(run_id)) as descriptor:
             return descriptor is None
 
     def changed_ns(self) -> int | None:
@@ -200,7 +200,7 @@ class Journal:
         return tuple(filter(self._close_interrupted, self.stamps() if run_ids is None else run_ids))
 
     def _close_interrupted(self, run_id: str) -> bool:
-        path = self._path(run_id)
+        path = self.path(run_id)
         try:
             if last_kind(path) == "run_finished":
                 return False
@@ -225,7 +225,8 @@ class Journal:
         os.fsync(descriptor)
         return True
 
-    def _path(self, run_id: str) -> Path:
+    def path(self, run_id: str) -> Path:
+        """Where the journal of a run lies, or would. Raises `BadInput` for an id that is no name."""
         if not _RUN_ID.fullmatch(run_id):
             raise BadInput(f"{run_id!r} is no run id: use up to 128 letters, digits, '.', '_' and '-'")
         return self.folder / f"{run_id}.jsonl"

@@ -54,7 +54,19 @@ FROM calls WHERE status IS NOT NULL GROUP BY tool;
 """
 """What was measured of each tool: calls that ran, how many went well, seconds, the mean of the known costs."""
 
-MIGRATIONS: tuple[tuple[str, str], ...] = (("first tables", _FIRST), ("view tool_use", _TOOL_USE))
+_ANNOTATIONS = """
+CREATE TABLE tags (run_id VARCHAR, tag VARCHAR, tagged_at TIMESTAMPTZ);
+
+CREATE TABLE annotations (bytes BIGINT);
+INSERT INTO annotations VALUES (0);
+"""
+"""What people said of runs, from `annotations.jsonl`, and how much of that file is in here."""
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    ("first tables", _FIRST),
+    ("view tool_use", _TOOL_USE),
+    ("annotations", _ANNOTATIONS),
+)
 """Name and SQL of every step; the first has number 1."""
 
 TABLES = ("journals", "trajectories", "turns", "calls", "attempts", "tags", "annotations")

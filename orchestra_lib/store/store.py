@@ -10,7 +10,7 @@ import contextlib
 import json
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import islice
@@ -24,12 +24,16 @@ from orchestra_lib.codec import from_data, well_formed
 from orchestra_lib.errors import BadInput, OrchestraError, StoreFault
 from orchestra_lib.record import record
 from orchestra_lib.store import query
+from orchestra_lib.store.annotations import AnnotationKind, Annotations, checked_tag
+from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.database import Database, is_damage, open_database, set_aside
 from orchestra_lib.store.entry import Entry, entry, replace
 from orchestra_lib.store.journal import Journal, Stamp
 from orchestra_lib.store.migrations import renew
 from orchestra_lib.store.summary import COLUMNS, Filter, Summary, summary, where
+from orchestra_lib.store.tagging import hear
 from orchestra_lib.store.transaction import transaction
+from orchestra_lib.store.trash import KEPT_S, Trash
 from orchestra_lib.store.watch import Watch
 from orchestra_lib.trajectory import Trajectory
 
@@ -37,6 +41,7 @@ MAX_PAGE = 1000
 _BATCH = 100
 _BULK = 500
 _EVERYTHING = Filter()
+Place = tuple[datetime, str]
 _log = logging.getLogger(__name__)
 
 
@@ -66,6 +71,10 @@ class Store:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.journal = Journal(home)
+        self.trash = Trash(home, self.journal)
+        self._annotations = Annotations(home)
+        self._watch: Watch
+        self._heard = 0
         self._lock = _write_lock(home.resolve())
         with self._lock:
             self._adopt(open_database(home))
@@ -88,8 +97,7 @@ class Store:
 
     def add(self, trajectory: Trajectory) -> None:
         """Store a trajectory, in place of an earlier one with its id. Raises `StoreFault`."""
-        with self._lock:
-            self._write([entry(trajectory.id, self._stamp(trajectory.id), trajectory)])
+        self.add_many([trajectory])
 
     def add_many(self, trajectories: Iterable[Trajectory]) -> None:
         """Store many at once, each in place of an earlier one with its id. Raises `StoreFault`; whole batches stay."""
@@ -99,11 +107,16 @@ class Store:
                 self._write([entry(one.id, self._stamp(one.id), one) for one in batch.values()])
 
     def list(
-        self, wanted: Filter = _EVERYTHING, *, limit: int = 50, before: tuple[datetime, str] | None = None
+        self,
+        wanted: Filter = _EVERYTHING,
+        *,
+        limit: int = 50,
+        before: Place | None = None,
+        after: Place | None = None,
     ) -> tuple[Summary, ...]:
-        """Summaries, newest first. `before` is the (started_at, id) of the last one on the page before.
+        """Summaries, newest first: the newest of all, the next older than `before`, or the next newer than `after`.
 
-        Raises `BadInput` for a limit that is not 1 to 1,000, `StoreFault`.
+        A place is the (started_at, id) of a run. Raises `BadInput` for a limit that is not 1 to 1,000, `StoreFault`.
         """
         if not 1 <= limit <= MAX_PAGE:
             raise BadInput(f"limit = {limit}; a page has 1 to {MAX_PAGE:,} trajectories")
@@ -111,10 +124,23 @@ class Store:
         if before is not None:
             clause += " AND (started_at, id) < ($before_time, $before_id)"
             parameters |= {"before_time": before[0], "before_id": before[1]}
+        if after is not None:
+            clause += " AND (started_at, id) > ($after_time, $after_id)"
+            parameters |= {"after_time": after[0], "after_id": after[1]}
         self._refresh()
-        order = f"ORDER BY started_at DESC, id DESC LIMIT {limit}"
+        way = "DESC" if after is None else "ASC"
+        order = f"ORDER BY started_at {way}, id {way} LIMIT {limit}"
         found = self._read(f"SELECT {COLUMNS} FROM trajectories WHERE {clause} {order}", parameters)  # noqa: S608
-        return tuple(summary(row) for row in found)
+        return tuple(summary(row) for row in (found if after is None else reversed(found)))
+
+    def each(self, wanted: Filter = _EVERYTHING) -> Iterator[Trajectory]:
+        """The whole trajectories behind a filter, newest first; one that goes meanwhile is left out."""
+        page = self.list(wanted, limit=MAX_PAGE)
+        while page:
+            for one in page:
+                with contextlib.suppress(BadInput):
+                    yield self.get(one.id)
+            page = self.list(wanted, limit=MAX_PAGE, before=(page[-1].started_at, page[-1].id))
 
     def count(self, wanted: Filter = _EVERYTHING) -> int:
         """How many trajectories a filter lets through."""
@@ -147,6 +173,7 @@ class Store:
     def sync(self) -> int:
         """Take in every journal that is new or has changed; returns how many. Raises `StoreFault`."""
         with self._lock:
+            self._hear()
             changed = [*self._watch.changed().items()]
             for start in range(0, len(changed), _BATCH):
                 self._take_in([self._read_journal(*journal) for journal in changed[start : start + _BATCH]])
@@ -169,6 +196,81 @@ class Store:
         found = self._read("SELECT run_id, fault AS reason FROM journals WHERE fault IS NOT NULL ORDER BY run_id", {})
         return tuple(Unreadable(**row) for row in found)
 
+    def tag(self, run_ids: Sequence[str], tag: str, *, on: bool = True) -> None:
+        """Give runs a tag, or take it from them. Raises `BadInput` for no tag and an unknown run, `StoreFault`."""
+        tag = checked_tag(tag)
+        for run_id in run_ids:
+            self._check_known(run_id)
+        self._annotations.append(AnnotationKind.TAGGED if on else AnnotationKind.UNTAGGED, run_ids, tag)
+        with self._lock:
+            self.sync()
+
+    def tags_of(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """The tags of each of these runs, in order; a run without any is left out."""
+        sql = "SELECT run_id, list(tag ORDER BY tag) AS tags FROM tags WHERE run_id IN (SELECT unnest($ids)) GROUP BY 1"
+        return {row["run_id"]: tuple(row["tags"]) for row in self._read(sql, {"ids": list(run_ids)})}
+
+    def delete(self, run_id: str) -> None:
+        """Take a run out of every list; its journal stays in the trash for a day, see `restore`.
+
+        Raises `BadInput` for an unknown run and for one that still goes on, `StoreFault`.
+        """
+        self._check_known(run_id)
+        with self._lock:
+            if self._stamp(run_id) is not None:
+                self.trash.take(run_id)
+            self._annotations.append(AnnotationKind.DELETED, [run_id])
+            self.sync()
+
+    def restore(self, run_id: str) -> None:
+        """Have a deleted run back. Raises `BadInput` when its journal is no longer in the trash, `StoreFault`."""
+        with self._lock:
+            self.trash.give_back(run_id)
+            self._annotations.append(AnnotationKind.RESTORED, [run_id])
+            self.sync()
+
+    def purge(self, artefacts: Artefacts, *, older_than_s: float = KEPT_S) -> int:
+        """Remove for good what was deleted longer ago than this, with the artefacts that no other run names.
+
+        Returns how many runs went. While some journal cannot be read, artefacts stay: it might name them.
+        """
+        due = self.trash.due(older_than_s=older_than_s)
+        self._refresh()
+        for run_id in due:
+            named = () if self.unreadable() else self._unnamed(self.trash.artefacts(run_id))
+            self.trash.purge(run_id)
+            for sha256 in named:
+                artefacts.remove(sha256)
+        return len(due)
+
+    def _unnamed(self, hashes: Iterable[str]) -> tuple[str, ...]:
+        """Those of the artefacts that no stored run names."""
+        named = 'EXISTS (SELECT 1 FROM trajectories WHERE contains(raw::VARCHAR, concat(\'"sha256":"\', hash)))'
+        sql = f"SELECT hash FROM (SELECT unnest($hashes::VARCHAR[]) AS hash) WHERE NOT {named}"  # noqa: S608
+        return tuple(row["hash"] for row in self._read(sql, {"hashes": list(hashes)}))
+
+    def _check_known(self, run_id: str) -> None:
+        self._refresh_one(run_id)
+        if not self._read("SELECT 1 AS n FROM trajectories WHERE id = $id", {"id": run_id}):
+            raise BadInput(f"there is no run {run_id!r}; it may have been deleted meanwhile")
+
+    def _hear(self) -> None:
+        """Take in what people said since the last time, here or in another process."""
+        size = self._annotations.size()
+        if size == self._heard:
+            return
+        said = self._annotations.read(self._heard if size > self._heard else 0)
+        if said.bytes == self._heard:  # a line that is being written
+            return
+        try:
+            with self._cursor() as cursor, transaction(cursor):
+                moved = hear(cursor, said, gone=lambda run_id: self._stamp(run_id) is None)
+        except duckdb.Error as error:
+            raise StoreFault(f"the query store failed: {error}") from error
+        for run_id in moved:
+            self._watch.forget(run_id)
+        self._heard = said.bytes
+
     def close(self) -> None:
         """Let go of the file, so that another process can have it."""
         self._database.connection.close()
@@ -181,6 +283,7 @@ class Store:
 
     def _adopt(self, database: Database) -> None:
         self._database = database
+        self._heard = int(self._fetch("SELECT bytes FROM annotations", {})[0]["bytes"])
         known = self._fetch("SELECT run_id, size, mtime_ns, unfinished FROM journals", {})
         stamps = {row["run_id"]: Stamp(size=row["size"], mtime_ns=row["mtime_ns"]) for row in known}
         unfinished = [row["run_id"] for row in known if row["unfinished"]]

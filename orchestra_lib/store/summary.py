@@ -13,6 +13,9 @@ from orchestra_lib.record import record
 STRONG = 0.5
 """From this weight on a preference counts as one for a goal or a tool; for avoiding a tool, from -0.5 down."""
 
+OUTCOMES = ("solved", "not_solved", "ungraded")
+"""What a grader can have said of a run, or that nobody did."""
+
 _TEXT_CHARS = 400
 
 
@@ -83,7 +86,9 @@ class Filter:
 
     `text` is searched in id, task, answer and observations, whatever the case. `tool` was called
     at least once. `prefer` names a goal (`cost`) or a tool (`tool.NAME`) with a weight of 0.5 or
-    more, `avoid` a tool with -0.5 or less. `since` is inclusive and aware.
+    more, `avoid` a tool with -0.5 or less. `since` is inclusive, `until` exclusive, both aware. Costs are in USD
+    and durations in seconds, both ends inclusive; what is unknown lies in no range. `outcome` is `solved`,
+    `not_solved` or `ungraded`. `tag` is a label that a person gave.
     """
 
     text: str | None = None
@@ -93,10 +98,23 @@ class Filter:
     prefer: str | None = None
     avoid: str | None = None
     since: datetime | None = None
+    until: datetime | None = None
+    cost_from: float | None = None
+    cost_to: float | None = None
+    seconds_from: float | None = None
+    seconds_to: float | None = None
+    simulated: bool | None = None
+    nominal: bool | None = None
+    outcome: str | None = None
+    tag: str | None = None
 
     def __post_init__(self) -> None:
-        if self.since is not None and self.since.tzinfo is None:
-            raise BadInput(f"since = {self.since.isoformat()} has no time zone; add one, for example +00:00")
+        for name in ("since", "until"):
+            when: datetime | None = getattr(self, name)
+            if when is not None and when.tzinfo is None:
+                raise BadInput(f"{name} = {when.isoformat()} has no time zone; add one, for example +00:00")
+        if self.outcome is not None and self.outcome not in OUTCOMES:
+            raise BadInput(f"outcome = {self.outcome!r} is unknown; use {', '.join(OUTCOMES)}")
         if self.prefer is not None and self.prefer not in GOALS and not self.prefer.startswith("tool."):
             raise BadInput(f"prefer = {self.prefer!r} is unknown; use {', '.join(GOALS)} or tool.NAME")
 
@@ -108,19 +126,28 @@ _CLAUSES = {
     "tool": "list_contains(called, $tool)",
     "status": "status = $status",
     "since": "started_at >= $since",
+    "until": "started_at < $until",
+    "cost_from": "cost_usd >= $cost_from",
+    "cost_to": "cost_usd <= $cost_to",
+    "seconds_from": "latency_s >= $seconds_from",
+    "seconds_to": "latency_s <= $seconds_to",
+    "simulated": "simulated = $simulated",
+    "nominal": "nominal = $nominal",
+    "outcome": "outcome IS NOT DISTINCT FROM CASE $outcome WHEN 'solved' THEN true WHEN 'not_solved' THEN false END",
+    "tag": "id IN (SELECT run_id FROM tags WHERE tag = $tag)",
     "avoid": f"prefer_tools[$avoid] <= -{STRONG}",
     "prefer": f"prefer_tools[$prefer] >= {STRONG}",
 }
+
+
+_AS_THEY_ARE = tuple(name for name in _CLAUSES if name not in {"text", "avoid", "prefer"})
 
 
 def where(wanted: Filter) -> tuple[str, dict[str, Any]]:
     """The WHERE clause of a filter, and its parameters."""
     values = {
         "text": wanted.text.lower() if wanted.text else None,
-        "orchestrator": wanted.orchestrator,
-        "tool": wanted.tool,
-        "status": wanted.status,
-        "since": wanted.since,
+        **{name: getattr(wanted, name) for name in _AS_THEY_ARE},
         "avoid": wanted.avoid and wanted.avoid.removeprefix("tool."),
         "prefer": wanted.prefer.removeprefix("tool.") if wanted.prefer and wanted.prefer not in GOALS else None,
     }

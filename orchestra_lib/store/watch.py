@@ -56,3 +56,10 @@ class Watch:
             self._unfinished.add(run_id)
         else:
             self._unfinished.discard(run_id)
+
+    def forget(self, run_id: str) -> None:
+        """Know nothing of a run: its journal is gone, or has come back and is to be taken in again."""
+        self._known.pop(run_id, None)
+        self._unfinished.discard(run_id)
+        self._done.discard(run_id)
+        self._quiet = None
