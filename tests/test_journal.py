@@ -1,5 +1,6 @@
 """The journal: what was acknowledged is kept, what was cut is dropped and told, nothing escapes its folder."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -38,6 +39,42 @@ def test_a_run_reads_back_without_what_only_streams(tmp_path):
     kept = [event for event in events() if not isinstance(event, Streamed | CallStarted)]
     assert Journal(tmp_path).read("run-1") == kept
     assert Journal(tmp_path).trajectory("run-1") == trajectory()
+
+
+def test_an_event_loop_goes_on_while_the_disk_makes_sure(tmp_path):
+    async def one(run_id):
+        with Journal(tmp_path).open(run_id) as writer:
+            for event in events(run_id):
+                await writer.keep(event)
+
+    async def run():
+        await asyncio.gather(*(one(f"run-{number}") for number in range(40)))
+
+    asyncio.run(run())
+    assert all(Journal(tmp_path).trajectory(f"run-{n}") == trajectory(f"run-{n}") for n in range(40))
+
+
+def test_a_cancel_waits_for_the_write_that_is_under_way(tmp_path):
+    start = next(iter(events()))
+
+    async def run():
+        with Journal(tmp_path).open("run-1") as writer:
+            keeping = asyncio.create_task(writer.keep(start))
+            await asyncio.sleep(0)
+            keeping.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await keeping
+
+    asyncio.run(run())
+    assert Journal(tmp_path).read("run-1") == [start]
+
+
+def test_what_cannot_be_kept_is_a_store_fault_in_an_event_loop_too(tmp_path):
+    async def run():
+        with Journal(tmp_path).open("run-1") as writer, disk_of(10), pytest.raises(StoreFault, match="cannot write"):
+            await writer.keep(next(iter(events())))
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("run_id", ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "a\n", "a\0b", "x" * 129, "ü"])
