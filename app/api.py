@@ -65,7 +65,7 @@ def _run_routes(runs: RunManager) -> APIRouter:
 
     @router.post("/runs", status_code=201)
     async def start(request: Request) -> dict[str, str]:
-        order = codec.from_data(await _json(request), Order, where="run")
+        order = codec.from_data(await json_body(request), Order, where="run")
         return {"id": await runs.start(order)}
 
     @router.post("/runs/{run_id}/stop")
@@ -179,7 +179,7 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
 
     @router.post("/preference")
     async def preference(request: Request) -> dict[str, str]:
-        wish = codec.from_data(await _json(request), Wish, where="preference")
+        wish = codec.from_data(await json_body(request), Wish, where="preference")
         offered = {
             spec.name: spec.title
             for spec, off in workbench.tools()
@@ -190,7 +190,8 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
     return router
 
 
-async def _json(request: Request) -> Any:
+async def json_body(request: Request) -> Any:
+    """The JSON of a request. Raises `BadInput` for what is none or too big."""
     body = b""
     async for chunk in request.stream():
         body += chunk
