@@ -84,3 +84,10 @@ def test_more_chance_never_lowers_a_score(outcome, cost, latency, chance, more):
 def test_liking_a_tool_more_never_pulls_less(one, other, chance):
     low, high = sorted((one, other))
     assert pull(low, chance) <= pull(high, chance)
+
+
+def test_a_tool_whose_arguments_a_model_must_write_bears_that_cost():
+    bare = Chance(tool="code_interpreter", chance=0.8, note="")
+    written = replace(bare, writer="writer")
+    difference = expected_cost_usd(SPECS[0], PRICES, written) - expected_cost_usd(SPECS[0], PRICES, bare)
+    assert difference == pytest.approx(490 / 1e6)

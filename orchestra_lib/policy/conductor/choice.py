@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 from orchestra_lib.generation import Estimate
 from orchestra_lib.policy.conductor.estimator import Chance
 from orchestra_lib.preference import Preference
-from orchestra_lib.pricing import Attempt, PriceTable, Usage, cost_usd
+from orchestra_lib.pricing import Attempt, PriceTable, Usage, cost_usd, total
 from orchestra_lib.record import record
 from orchestra_lib.tool import ToolSpec
 
@@ -30,6 +30,9 @@ FORBIDDEN = -0.95
 ABLE = 0.1
 """Under this chance a tool counts as unable."""
 SURELY_ABLE = 0.4
+WRITING_USAGE = Usage(input_tokens=430, output_tokens=60)
+WRITING_S = 3.5
+"""What it takes the 1.5B to write a program: medians of `benchmarks/embedded.py` on two cores."""
 TYPICAL_TOKENS = 150
 """Tokens in, and where no example tells out, of a call to a model behind a tool."""
 
@@ -93,18 +96,23 @@ def pull(weight: float, chance: float) -> float:
 
 
 def expected_cost_usd(spec: ToolSpec, prices: PriceTable, chance: Chance) -> float | None:
-    """What a call on a question like this costs under `prices`; None when the price is unknown."""
+    """What a call on a question like this costs under `prices`, arguments written; None when a price is unknown."""
     output = TYPICAL_TOKENS if chance.tokens is None else round(chance.tokens)
     usage = Usage(input_tokens=TYPICAL_TOKENS, output_tokens=output)
-    attempt = Attempt(priced_as=spec.priced_as, usage=usage, wall_s=_expected_latency_s(spec, chance) or 1.0)
-    return cost_usd(attempt, prices.find(spec.priced_as))
+    attempt = Attempt(priced_as=spec.priced_as, usage=usage, wall_s=spec.typical_latency_s or 1.0)
+    called = cost_usd(attempt, prices.find(spec.priced_as))
+    if chance.writer is None:
+        return called
+    writing = Attempt(priced_as=chance.writer, usage=WRITING_USAGE, wall_s=WRITING_S)
+    return total([called, cost_usd(writing, prices.find(chance.writer))])
 
 
 def _expected_latency_s(spec: ToolSpec, chance: Chance) -> float | None:
-    """The typical latency, longer where replies to such questions are longer than usual."""
-    if spec.typical_latency_s is None or chance.length is None:
-        return spec.typical_latency_s
-    return round(spec.typical_latency_s * chance.length, 2)
+    """The typical latency, longer where replies are longer than usual or arguments have to be written."""
+    if spec.typical_latency_s is None:
+        return None
+    writing_s = 0.0 if chance.writer is None else WRITING_S
+    return round(spec.typical_latency_s * (chance.length or 1.0) + writing_s, 2)
 
 
 def _ruled_out(chance: float, weight: float, *, tried: bool) -> str | None:

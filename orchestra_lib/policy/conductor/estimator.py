@@ -38,7 +38,7 @@ class Chance:
     """The chance that one tool solves the question, and what the figure rests on.
 
     `tokens` is how long a reply of its model is to questions like this, `length` that over its usual length;
-    None where no example tells.
+    None where no example tells. `writer` names the model that has to write its arguments first, if one has.
     """
 
     tool: str
@@ -46,6 +46,7 @@ class Chance:
     note: str
     tokens: float | None = None
     length: float | None = None
+    writer: str | None = None
 
 
 @record

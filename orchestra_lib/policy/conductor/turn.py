@@ -78,8 +78,8 @@ class Turn:
             return replace(chance, chance=0.0, note="no model is here that could write the program")
         if self.near.kind in KNOWLEDGE:
             note = f"the answer is a fact, and a program knows none; {chance.note}"
-            return replace(chance, chance=chance.chance * WITHOUT_FACTS, note=note)
-        return chance
+            chance = replace(chance, chance=chance.chance * WITHOUT_FACTS, note=note)
+        return replace(chance, writer=self.writer.model_name)
 
     @property
     def translation(self) -> str | None:
