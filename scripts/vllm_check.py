@@ -1,7 +1,7 @@
 """Our loop against a real vLLM on this machine's CPU: the catalogue's endpoint, native calls, figures.
 
     make vllm-check                                   # Qwen2.5-Coder 0.5B: 1.2 GB of memory a copy, about 3 minutes
-    make vllm-check ARGS="--weights SmolLM2-135M-Instruct"   # smaller and quicker; proves plumbing, never quality
+    make vllm-check ARGS=--quick                      # SmolLM2 135M: quicker; proves plumbing, never quality
 
 The model is ours, unpacked from its GGUF file; the server runs in `.venv-vllm`, an environment of its own, with a
 key of its own on a free port of 127.0.0.1. Figures depend on what else runs on the machine.
@@ -37,6 +37,7 @@ from orchestra_lib.workbench import Order, Workbench
 PYTHON = Path(__file__).parents[1] / ".venv-vllm" / "bin" / "python"
 CONTEXT, READY_WITHIN_S = 4096, 300.0
 NAME = "vllm/served"
+SMALLEST = "SmolLM2-135M-Instruct"
 OWN = f"""
 [endpoints."{NAME}"]
 context = {CONTEXT}
@@ -49,12 +50,11 @@ TASK = "What is 48213 * 977? Use the code interpreter."
 def main() -> int:
     """Serve, check, print; 0 when every claim holds."""
     options = parser(__doc__)
-    options.add_argument("--weights", default=GENERALIST, help="a name of data/models/weights.toml")
     chosen = options.parse_args()
+    weights = SMALLEST if chosen.quick else GENERALIST
     if not PYTHON.exists():
         raise SystemExit("vllm_check: there is no .venv-vllm; `make vllm-check` sets it up (3.5 GB)")
-    folder = unpacked(chosen.weights)
-    with served(folder, chosen.weights) as ready_s:
+    with served(unpacked(weights), weights) as ready_s:
         claims = [claim("server ready", ready_s, "s"), *asyncio.run(check())]
     show(claims, as_json=chosen.json)
     return 0 if all(one.holds is not False for one in claims) else 1

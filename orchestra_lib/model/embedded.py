@@ -72,7 +72,7 @@ class EmbeddedModel:
                             yield _entered(piece, tuple(failed), queue_s)
                     return
                 except ProviderFault as fault:
-                    again = not (shown or failed) and fault.attempts and await asyncio.to_thread(server.lost)
+                    again = not (shown or failed) and bool(fault.attempts) and await asyncio.to_thread(server.lost)
                     failed += fault.attempts
                     if not again:
                         raise type(fault)(str(fault), tuple(failed)) from None
