@@ -157,13 +157,13 @@ def test_whoever_only_asks_never_waits_for_a_server(tmp_path):
 
 def test_what_was_seen_is_kept_and_looked_at_again_when_old():
     looks = []
-    probes = Probes(lambda door, within_s: looks.append(door) or Sight(problem=None), fresh_s=0.05)
+    probes = Probes(lambda door, within_s: looks.append(door) or Sight(problem=None), fresh_s=0.5)
     door = Door(base_url="http://x")
     probes.wait([door])
     for _ in range(3):
         assert probes.sight(door) is not None
     assert len(looks) == 1
-    time.sleep(0.06)
+    time.sleep(0.6)
     assert probes.sight(door) is not None
     probes.wait([door])
     assert len(looks) == 2

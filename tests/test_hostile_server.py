@@ -82,14 +82,14 @@ def test_B4_a_provider_that_counts_reasoning_apart_is_billed_for_it_once(more, m
 
 
 def test_B6_waits_stand_apart_from_the_work():
-    _, completion, _ = play(http(429, b"{}", "retry-after: 0.15"), FINE)
+    _, completion, _ = play(http(429, b"{}", "retry-after: 1"), FINE, patience=replace(QUICK, longest_wait_s=2))
     failed, good = completion.attempts
-    assert (failed.backoff_s, good.backoff_s >= 0.15) == (0.0, True)
-    assert good.wall_s < 0.15
+    assert (failed.backoff_s, good.backoff_s >= 1) == (0.0, True)
+    assert good.wall_s < 1
 
 
 async def _slow(server, writer):
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.3)
     writer.write(FINE)
     await writer.drain()
 
@@ -102,9 +102,9 @@ def test_B6_the_wait_for_a_place_is_queue_time_and_no_work():
             return [completion.attempts[0] for _, completion in await asyncio.gather(*asked)]
 
     first, _, last = asyncio.run(run())
-    assert first.queue_s < 0.05
-    assert last.queue_s >= 0.18
-    assert last.wall_s < 0.2
+    assert first.queue_s < 0.25
+    assert last.queue_s >= 0.55
+    assert last.wall_s < 0.55
 
 
 OVERFLOWS = {
@@ -262,9 +262,10 @@ def test_C6_a_slow_request_is_closed_at_the_server_before_the_next_one_begins():
 
 def test_a_throttled_provider_gets_nothing_new_until_the_time_it_named():
     async def run():
-        async with serving(http(429, b"{}", "retry-after: 0.2"), FINE) as server:
+        async with serving(http(429, b"{}", "retry-after: 1"), FINE) as server:
             gate, loop = Gate(), asyncio.get_running_loop()
-            first = asyncio.create_task(collect(model(server, gate=gate)))
+            patient = replace(QUICK, longest_wait_s=2)
+            first = asyncio.create_task(collect(model(server, gate=gate, patience=patient)))
             while not server.asked:
                 await asyncio.sleep(0.005)
             await asyncio.sleep(0.05)
@@ -274,8 +275,8 @@ def test_a_throttled_provider_gets_nothing_new_until_the_time_it_named():
             return loop.time() - started, other.attempts[0].queue_s
 
     took, queued = asyncio.run(run())
-    assert took >= 0.1
-    assert queued >= 0.1
+    assert took >= 0.5
+    assert queued >= 0.5
 
 
 def test_models_of_one_provider_share_its_places():
@@ -306,7 +307,7 @@ def test_requests_a_minute_are_limited_and_come_evenly():
                 pass
         return loop.time() - started
 
-    assert 0.18 <= asyncio.run(run()) < 1
+    assert 0.18 <= asyncio.run(run()) < 3
 
 
 def test_whoever_is_cancelled_in_the_queue_gives_its_place_up():
