@@ -269,6 +269,10 @@ class Roster:
         for name in self._models:
             self.weights.fetch(name, on_progress, self._cancel_fetch)
 
+    def fetch_one(self, name: str) -> None:
+        """Fetch one file of weights; blocks. Raises `WeightsFault`, `BadInput` for an unknown name."""
+        self.weights.fetch(name, None, self._cancel_fetch)
+
     async def prepare(self, on_progress: Callable[[WeightsStatus], None] | None = None) -> None:
         """Get everything ready: sandbox, embeddings, weights, the model's prompt beginnings.
 

@@ -40,6 +40,7 @@ class Order:
     """What a user asks for. `tools` None means every tool that is on.
 
     Protocol `toolorchestra` brings its own three tools, behind which the models at hand stand as aliases.
+    The orchestrator `try-out` makes one call of one tool with `arguments`, as a person gave them.
     """
 
     task: str
@@ -50,6 +51,7 @@ class Order:
     prices: str = "nominal"
     limits: Limits = Limits()
     seed: int | None = None
+    arguments: Mapping[str, Any] | None = None
 
 
 @record
@@ -106,24 +108,6 @@ class Workbench:
         """
         return self._record(self._prepare(order, run_id or self._new_id()), cancel or asyncio.Event())
 
-    def try_tool(
-        self, tool: str, arguments: Mapping[str, Any], *, prices: str = "nominal", cancel: asyncio.Event | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """One call outside any episode, by hand: kept and billed as a run of the orchestrator `try-out`.
-
-        Raises `BadInput` at once for a tool that is off and for arguments that do not fit it.
-        """
-        tools = self._chosen((tool,))
-        call = ToolCall.of("call_1_1", tool, arguments)
-        try:
-            check(tools[0].spec, call)
-        except ModelMistake as mistake:
-            raise BadInput(str(mistake)) from None
-        task = f"Try {tools[0].spec.title} out: {call.arguments_text}"[:2000]
-        order = Order(task=task, orchestrator=TRY_OUT, prices=prices)
-        script = Scripted([[(tool, dict(arguments))], "Tried out."], name=TRY_OUT)
-        return self._record(self._set(order, self._new_id(), script, tools), cancel or asyncio.Event())
-
     async def _record(self, prepared: _Prepared, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
         setting, policy, tools = prepared.setting, prepared.policy, prepared.tools
         stream = loop.play(setting, policy, tools, artefacts=self.artefacts, cancel=cancel)
@@ -146,11 +130,8 @@ class Workbench:
                 await asyncio.to_thread(self.store.add, trajectory)
 
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
-        policy, tools = self._cast(order)
-        return self._set(order, run_id, policy, tools)
-
-    def _set(self, order: Order, run_id: str, policy: Policy, tools: tuple[Tool, ...]) -> _Prepared:
         task = Task(text=order.task)
+        policy, tools = self._cast(order)
         known = {spec.name for spec, _ in self.tools()} | {tool.spec.name for tool in tools}
         for name in order.preference.tools:
             if name not in known:
@@ -176,6 +157,8 @@ class Workbench:
         return _Prepared(setting=setting, policy=policy, tools=tools)
 
     def _cast(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
+        if order.orchestrator == TRY_OUT:
+            return self._by_hand(order)
         if order.protocol == chat.PROTOCOL:
             return self.roster.orchestrator(order.orchestrator), self._chosen(order.tools)
         if order.protocol != toolorchestra.PROTOCOL:
@@ -189,6 +172,17 @@ class Workbench:
                     raise BadInput(f"there is no tool {name!r} in this protocol; the tools are {', '.join(offered)}")
             tools = tuple(offered[name] for name in order.tools)
         return policy, tools
+
+    def _by_hand(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
+        tools = self._chosen(order.tools or ())
+        if len(tools) != 1 or order.arguments is None:
+            raise BadInput("to try a tool out, name one tool and give its arguments")
+        name = tools[0].spec.name
+        try:
+            check(tools[0].spec, ToolCall.of("call_1_1", name, order.arguments))
+        except ModelMistake as mistake:
+            raise BadInput(str(mistake)) from None
+        return Scripted([[(name, dict(order.arguments))], "Tried out."], name=TRY_OUT), tools
 
     def _chosen(self, names: tuple[str, ...] | None) -> tuple[Tool, ...]:
         off = {spec.name: why for spec, why in self.tools()}

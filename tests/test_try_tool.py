@@ -7,6 +7,7 @@ from scripted_workbench import SMALL, scripted_workbench
 
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import fold
+from orchestra_lib.workbench import Order
 
 
 @pytest.fixture
@@ -16,9 +17,13 @@ def workbench(tmp_path):
     workbench.store.close()
 
 
+def order(tool, arguments):
+    return Order(task=f"Try {tool} out", orchestrator="try-out", tools=(tool,), arguments=arguments)
+
+
 def tried(workbench, tool, arguments):
     async def events():
-        return [event async for event in workbench.try_tool(tool, arguments)]
+        return [event async for event in workbench.play(order(tool, arguments))]
 
     return fold(asyncio.run(events()))
 
@@ -41,11 +46,17 @@ def test_it_is_billed_under_the_chosen_table(workbench):
 @pytest.mark.parametrize("arguments, words", [({}, "`text` is missing"), ({"text": 1}, "of type string")])
 def test_arguments_that_do_not_fit_are_refused_before_anything_is_kept(workbench, arguments, words):
     with pytest.raises(BadInput, match=words):
-        workbench.try_tool("coder", arguments)
+        workbench.play(order("coder", arguments))
     assert workbench.store.count() == 0
 
 
 @pytest.mark.parametrize("tool, words", [("sql", "is off"), ("nope", "no tool 'nope'")])
 def test_a_tool_that_is_off_or_unknown_is_refused(workbench, tool, words):
     with pytest.raises(BadInput, match=words):
-        workbench.try_tool(tool, {"text": "x"})
+        workbench.play(order(tool, {"text": "x"}))
+
+
+@pytest.mark.parametrize("tools, arguments", [(("coder", "generalist"), {}), ((), {}), (("coder",), None)])
+def test_one_tool_and_its_arguments_are_needed(workbench, tools, arguments):
+    with pytest.raises(BadInput, match="name one tool"):
+        workbench.play(Order(task="x", orchestrator="try-out", tools=tools, arguments=arguments))
