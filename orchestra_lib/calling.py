@@ -2,9 +2,8 @@
 
 import asyncio
 import difflib
-import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from orchestra_lib.budget import Budget
 from orchestra_lib.episode_log import EpisodeLog
 from orchestra_lib.errors import Fault, ModelMistake, ProviderFault, WorldFault
 from orchestra_lib.inline_file import take_out
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ArtefactStore, SituatedTool, Situation, Tool, ToolResult
 from orchestra_lib.tool import ArtefactRef, CallStatus, File, Observation, ToolCall
@@ -99,7 +99,7 @@ class Caller:
         checked = check(tool.spec, call)
         if call.tool in self._situated:
             return tool, checked
-        key = call.tool + json.dumps(checked, sort_keys=True, ensure_ascii=False)
+        key = f"{call.tool} {spoken(_plain(checked), sort_keys=True)}"
         self._seen[key] += 1
         if self._seen[key] > SAME_CALL_LIMIT:
             self.refused_repeats += 1
@@ -185,6 +185,17 @@ async def put_down(task: "asyncio.Future[Any]") -> None:
         await asyncio.wait({task}, timeout=GRACE_S)
     if task.done() and not task.cancelled():
         task.exception()  # seen here, so that nobody is told it was never retrieved
+
+
+def _plain(value: Any) -> Any:
+    """A value without what changes nothing: the form of a whole number, space around a text."""
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value.strip() if isinstance(value, str) else value
 
 
 def _unknown_tool(name: str, known: Sequence[str]) -> str:

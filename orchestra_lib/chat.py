@@ -9,14 +9,13 @@ returned, or a user or model wrote, can neither end its message nor begin anothe
 taken apart by a space.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from orchestra_lib.codec import well_formed
 from orchestra_lib.generation import Generation
+from orchestra_lib.json_writing import spoken, well_formed
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.protocols import Situation
 from orchestra_lib.reading import read
@@ -143,7 +142,7 @@ def _system(setting: Setting, style: CallStyle) -> str:
     if style is CallStyle.NATIVE or (style is CallStyle.HERMES and not setting.tools):
         return _ROLE
     if style is CallStyle.HERMES:
-        return _plain(_ROLE + _FORMATS[style] % "\n".join(map(_dump, openai_tools(setting))))
+        return _plain(_ROLE + _FORMATS[style] % "\n".join(map(spoken, openai_tools(setting))))
     tools = (
         f"- {spec.name}({', '.join(spec.parameters.get('properties', {}))}): {spec.description} "
         f"{price_words(spec, setting.prices)}"
@@ -165,7 +164,7 @@ def _native_turn(turn: Turn, generation: Generation) -> list[dict[str, Any]]:
             "id": call.call.id,
             "type": "function",
             # Servers parse this text again: arguments that were no JSON would make them refuse the whole request.
-            "function": {"name": _wire_name(call.call.tool), "arguments": _dump(call.call.arguments or {})},
+            "function": {"name": _wire_name(call.call.tool), "arguments": spoken(call.call.arguments or {})},
         }
         for call in turn.calls
     ]
@@ -199,7 +198,3 @@ def _wire_name(name: str) -> str:
 def _plain(text: str) -> str:
     """Text that no server refuses and that cannot pass for the frame of a conversation."""
     return _CONTROL.sub("< ", well_formed(text))
-
-
-def _dump(data: Any) -> str:
-    return well_formed(json.dumps(data, ensure_ascii=False))

@@ -15,6 +15,8 @@ from typing_extensions import TypedDict
 
 from orchestra_lib.errors import BadInput, NewerSchema
 from orchestra_lib.event import Event
+from orchestra_lib.json_writing import dumps as dumps
+from orchestra_lib.json_writing import well_formed as well_formed
 
 SCHEMA_VERSION = 1
 T = TypeVar("T")
@@ -73,22 +75,9 @@ def event_from_line(line: str, *, where: str) -> Event:
     return event
 
 
-def dumps(data: object) -> str:
-    """JSON as every writer here writes it: literal UTF-8, no NaN, no lone surrogates."""
-    return well_formed(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
-
-
-def well_formed(text: str) -> str:
-    """The text with every lone surrogate replaced by U+FFFD; no file or database takes one."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def fingerprint(data: object) -> str:
     """The SHA-256 of plain data in hex; the order of keys does not matter."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(well_formed(text).encode()).hexdigest()
+    return hashlib.sha256(dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 class Form:

@@ -1,12 +1,11 @@
 """Stored trajectories as files for other programs: one JSON object a line, or a table."""
 
 import csv
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import partial
+from io import BytesIO, RawIOBase, StringIO
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,8 +15,6 @@ from orchestra_lib.codec import dumps
 from orchestra_lib.protocols import Situation
 from orchestra_lib.report import report
 from orchestra_lib.trajectory import Trajectory
-
-T = TypeVar("T")
 
 
 class ExportFormat(StrEnum):
@@ -59,18 +56,53 @@ COLUMNS: Mapping[str, pa.DataType] = {
 
 def write(trajectories: Iterable[Trajectory], file: Path, form: ExportFormat) -> int:
     """Write them to a new file, which appears only when it is whole; returns how many."""
-    part = file.with_name(file.name + ".part")
+    part, count = file.with_name(file.name + ".part"), 0
+
+    def counted() -> Iterator[Trajectory]:
+        nonlocal count
+        for count, trajectory in enumerate(trajectories, start=1):  # noqa: B007  # the last number is what is wanted
+            yield trajectory
+
     try:
-        if form is ExportFormat.PARQUET:
-            count = _write_parquet(trajectories, part)
-        else:
-            make = _write_csv if form is ExportFormat.CSV else partial(_write_lines, form=form)
-            with part.open("w", encoding="utf-8", newline="") as out:
-                count = make(trajectories, out)
+        with part.open("wb") as out:
+            out.writelines(stream(counted(), form))
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
     return count
+
+
+def stream(trajectories: Iterable[Trajectory], form: ExportFormat) -> Iterator[bytes]:
+    """The content of such a file, piece by piece as the trajectories come."""
+    if form is ExportFormat.PARQUET:
+        yield from _parquet(trajectories)
+    elif form is ExportFormat.CSV:
+        yield from _csv(trajectories)
+    else:
+        make = messages if form is ExportFormat.MESSAGES else report
+        yield from ((dumps(make(trajectory)) + "\n").encode() for trajectory in trajectories)
+
+
+def answer_bytes(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> bytes:
+    """The result of a query as a CSV or a Parquet file. A column that no one type fits becomes text."""
+    if form == "csv":
+        text = StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        writer.writerows([_inert(value) for value in row] for row in rows)
+        return text.getvalue().encode("utf-8", "replace")
+    names = [name if name not in columns[:place] else f"{name}_{place}" for place, name in enumerate(columns)]
+    table = pa.table([_column([row[place] for row in rows]) for place in range(len(columns))], names=names)
+    sink = BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _column(values: Sequence[Any]) -> Any:
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError):
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
 def messages(trajectory: Trajectory) -> dict[str, Any]:
@@ -86,24 +118,21 @@ def messages(trajectory: Trajectory) -> dict[str, Any]:
     return {"messages": said, "tools": list(chat.openai_tools(setting)), "id": trajectory.id}
 
 
-def _write_lines(trajectories: Iterable[Trajectory], out: TextIO, form: ExportFormat) -> int:
-    make = messages if form is ExportFormat.MESSAGES else report
-    return _each(trajectories, lambda trajectory: out.write(dumps(make(trajectory)) + "\n"))
-
-
-def _write_csv(trajectories: Iterable[Trajectory], out: TextIO) -> int:
-    writer = csv.DictWriter(out, COLUMNS)
+def _csv(trajectories: Iterable[Trajectory]) -> Iterator[bytes]:
+    text = StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
-    rows = ({name: _inert(value) for name, value in _row(trajectory).items()} for trajectory in trajectories)
-    return _each(rows, writer.writerow)
+    for trajectory in trajectories:
+        writer.writerow({name: _inert(value) for name, value in _row(trajectory).items()})
+        yield _drained(text).encode()
+    yield _drained(text).encode()
 
 
-def _each(items: Iterable[T], use: Callable[[T], object]) -> int:
-    count = 0
-    for item in items:
-        use(item)
-        count += 1
-    return count
+def _drained(text: StringIO) -> str:
+    written = text.getvalue()
+    text.seek(0)
+    text.truncate()
+    return written
 
 
 def _inert(value: Any) -> Any:
@@ -111,14 +140,36 @@ def _inert(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
-def _write_parquet(trajectories: Iterable[Trajectory], part: Path) -> int:
-    schema = pa.schema(list(COLUMNS.items()))
-    count = 0
-    with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+def _parquet(trajectories: Iterable[Trajectory]) -> Iterator[bytes]:
+    schema, sink = pa.schema(list(COLUMNS.items())), _Sink()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         for rows in _batches(map(_row, trajectories)):
-            count += len(rows)
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-    return count
+            yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink(RawIOBase):
+    """A file that is only written to, and hands over what was written since the last time."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._place = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        self._place += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._place
+
+    def taken(self) -> bytes:
+        data, self._parts = b"".join(self._parts), []
+        return data
 
 
 def _batches(rows: Iterable[dict[str, Any]], size: int = 1000) -> Iterator[list[dict[str, Any]]]:
@@ -140,6 +191,6 @@ def _row(trajectory: Trajectory) -> dict[str, Any]:
         "price_table": flat["prices"]["table"],
         "prices_dated": flat["prices"]["dated"],
         "nominal": flat["prices"]["nominal"],
-        "preference": json.dumps(flat["preference"]),
+        "preference": dumps(flat["preference"]),
     }
     return {name: derived.get(name, flat.get(name)) for name in COLUMNS}

@@ -1,12 +1,12 @@
 """Tools as the orchestrator sees them, the calls it makes, and what comes back."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from orchestra_lib.errors import BadInput
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.record import record
 
 PAYEES = ("orchestrator", "judge")
@@ -96,8 +96,7 @@ class ToolCall:
     @classmethod
     def of(cls, call_id: str, tool: str, arguments: Mapping[str, Any]) -> "ToolCall":
         """A call whose arguments are known to be an object."""
-        text = json.dumps(arguments, ensure_ascii=False)
-        return cls(id=call_id, tool=tool, arguments=arguments, arguments_text=text)
+        return cls(id=call_id, tool=tool, arguments=arguments, arguments_text=spoken(arguments))
 
 
 def _is_too_deep(value: object) -> bool:

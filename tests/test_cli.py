@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestra_lib.cli import main
-from orchestra_lib.cli.terminal import dollars, one_line, printable, seconds
+from orchestra_lib.cli.terminal import dollars, one_line, print_json, printable, seconds
 
 ROOT = Path(__file__).resolve().parent.parent
 OFFLINE = ("--orchestrator", "conductor-no-model")
@@ -160,3 +160,12 @@ def test_a_function_of_ones_own_is_a_tool_and_is_named_in_the_saved_configuratio
     run = json.loads(out)
     assert run["answer"] == "HELLO"
     assert f"{file}:shout" in orchestra("show", run["id"], "--config")[1]
+
+
+def test_printed_json_is_json_in_literal_letters(capsys):
+    """A12, G4: no escapes but for what could drive the terminal, and null where JSON has no number."""
+    print_json({"mean": float("nan"), "city": "Zürich", "bell": "\x07"})
+    out = capsys.readouterr().out
+    assert json.loads(out) == {"mean": None, "city": "Zürich", "bell": "\x07"}
+    assert "Zürich" in out
+    assert "\x07" not in out

@@ -1,10 +1,11 @@
 """Writing to a terminal what models and tools said, without letting it drive the terminal."""
 
-import json
 import re
 import sys
 from collections.abc import Sequence
 from typing import Any
+
+from orchestra_lib.json_writing import spoken
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """Control, zero-width and bidirectional characters; tab and line feed may stay."""
@@ -33,7 +34,7 @@ def note(message: str) -> None:
 
 def print_json(data: Any) -> None:
     """JSON to stdout; escapes keep control characters from the terminal."""
-    text = json.dumps(data, ensure_ascii=False, indent=2, default=str)
+    text = spoken(data, indent=2, default=str)
     print(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 

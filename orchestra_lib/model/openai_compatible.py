@@ -4,7 +4,6 @@ The client library's own retries are off: every try is a row of the ledger, so t
 """
 
 import asyncio
-import json
 import math
 import os
 import time
@@ -17,6 +16,7 @@ import openai
 
 from orchestra_lib.errors import BadInput, ContextOverflow, ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.model import wire
 from orchestra_lib.model.dialect import Dialect, Patience
 from orchestra_lib.model.failure import Address, Failure, failure_of
@@ -190,7 +190,7 @@ class OpenAICompatible:
 
 
 def _sent_text(request: ChatRequest) -> str:
-    return json.dumps([request.messages, request.tools], ensure_ascii=False, default=dict)
+    return spoken([request.messages, request.tools])
 
 
 def _left(deadline: float) -> float:

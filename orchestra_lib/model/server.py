@@ -149,7 +149,7 @@ def _spawn(log: IO[str]) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,
-        text=True,
+        encoding="utf-8",
         cwd=Path(__file__).parents[2],
         env={**environment, "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "1"},
         start_new_session=True,

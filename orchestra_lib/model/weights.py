@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from orchestra_lib.codec import from_data
 from orchestra_lib.errors import BadInput, WeightsFault
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.model import hub, packages
 from orchestra_lib.model.digest import sha256_of
 from orchestra_lib.model.draft import Draft, SourceFault, Tick, Weights
@@ -136,7 +137,7 @@ class WeightsCatalog:
 
     def _remember(self, weights: Weights, place: Path) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._note(weights).write_text(json.dumps(_mark(weights, place)))
+        self._note(weights).write_text(dumps(_mark(weights, place)))
 
 
 def _complete(draft: Draft, progress: Progress) -> None:

@@ -12,6 +12,7 @@ import threading
 from typing import Any, TextIO
 
 from orchestra_lib.codec import from_data
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.record import record
 
 PING_S = 5
@@ -39,7 +40,7 @@ class Order:
 def main() -> int:
     """Serve until standard input closes."""
     answers = _claim_stdout()
-    order = from_data(json.loads(sys.stdin.readline()), Order, where="worker order")
+    order = from_data(json.loads(sys.stdin.buffer.readline()), Order, where="worker order")
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         server = _serve(order)
@@ -85,13 +86,13 @@ def _end_with_parent() -> None:
 
 def _claim_stdout() -> TextIO:
     """The answer pipe; whatever native code prints goes to standard error instead."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return answers
 
 
 def _tell(answers: TextIO, message: dict[str, str]) -> None:
-    print(json.dumps(message), file=answers, flush=True)
+    print(dumps(message), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """One reply of a language model to a policy: streamed, read, and made a generation."""
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -8,6 +7,7 @@ from dataclasses import replace
 from orchestra_lib.call_text import BOX, BOX_END, COERCED, CUT_OFF, ReadCall, arguments_of
 from orchestra_lib.coercion import coerce
 from orchestra_lib.generation import Channel, ChatRequest, Completion, Delta, Generation, RawCall
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.protocols import ChatModel, Situation
 from orchestra_lib.reading import MAX_CALLS, Reader, Reading, read
 from orchestra_lib.record import record
@@ -118,4 +118,4 @@ def _is_last_cut(completion: Completion) -> bool:
 
 
 def _written(call: RawCall, arguments_text: str) -> str:
-    return f'{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {arguments_text}}}'
+    return f'{{"name": {spoken(call.name)}, "arguments": {arguments_text}}}'

@@ -3,13 +3,13 @@
 It remembers nothing: its prompt is built anew each turn from the record. See `orchestra_lib.toolorchestra`.
 """
 
-import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from orchestra_lib.call_text import ReadCall
 from orchestra_lib.errors import ContextOverflow
 from orchestra_lib.generation import ChatRequest, Delta, Generation, RawCall
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.policy.spoken import Spoken, coerced, native, numbered, speak
 from orchestra_lib.protocols import ChatModel, PolicySpec, Situation
 from orchestra_lib.tool import ToolSpec
@@ -133,7 +133,7 @@ class ToolOrchestraInDomain:
         """The whole request of this turn."""
         tools = domain.orchestrator_tools(situation.setting, self._words.kit)
         system = self._systems[any(spec.name == EXPERT for spec in situation.setting.tools)]
-        limit = domain.CONTEXT_TOKENS - count(self._counter, json.dumps(tools, ensure_ascii=False))
+        limit = domain.CONTEXT_TOKENS - count(self._counter, spoken(tools))
         return ChatRequest(
             messages=domain.conversation(situation, system, self._words.filler, limit, self._counter),
             tools=tools,

@@ -1,10 +1,10 @@
 """`call_expert` of protocol `toolorchestra`: in a domain, an expert takes this turn."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from orchestra_lib.generation import Completion
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.protocols import ChatModel, Situation, ToolResult
 from orchestra_lib.reading import read
 from orchestra_lib.tool import ToolKind
@@ -37,7 +37,7 @@ class CallExpert(AliasedTool):
     async def call_in(self, situation: Situation, arguments: Mapping[str, Any]) -> ToolResult:
         alias = self._alias(arguments)
         tools = expert_tools(situation.setting)
-        limit = alias.reading.whole_tokens - count(self._counter, json.dumps(tools, ensure_ascii=False))
+        limit = alias.reading.whole_tokens - count(self._counter, spoken(tools))
         messages = conversation(situation, self._system, self._filler, limit, self._counter)
         completion = await self._ask(situation, alias, messages, tools)
         move = _move(completion)
@@ -50,7 +50,7 @@ def _move(completion: Completion) -> ExpertMove:
     said = read(completion.content)
     native = [MoveCall(name=call.name, arguments_text=call.arguments_text) for call in completion.calls]
     boxed = [
-        MoveCall(name=call.name, arguments_text=json.dumps(call.arguments, ensure_ascii=False))
+        MoveCall(name=call.name, arguments_text=spoken(call.arguments))
         for call in said.calls
         if call.arguments is not None
     ]

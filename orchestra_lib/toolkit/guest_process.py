@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestra_lib.errors import SandboxFault
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.record import record
 from orchestra_lib.toolkit import sandbox
 
@@ -81,7 +82,7 @@ class GuestProcess:
         """Run one cell to its end or to its wall limit. After a `lost` cell the guest is dead."""
         self._cells += 1
         request = secrets.token_hex(16)
-        command = json.dumps({"id": request, "cell": self._cells, "code": code}).encode()
+        command = dumps({"id": request, "cell": self._cells, "code": code}).encode()
         exchange = Exchange(self._guest.pipes, self._limits, struct.pack(">I", len(command)) + command)
         if self._cells > 1:
             exchange.discard()

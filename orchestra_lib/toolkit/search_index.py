@@ -18,6 +18,7 @@ import Stemmer
 from numpy.typing import NDArray
 
 from orchestra_lib.errors import StoreFault
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.toolkit.passage import Found, Passage
 
 _TITLE_WEIGHT = 4
@@ -155,7 +156,7 @@ class _StoredPassages:
         with (folder / "passages.jsonl").open("wb") as file:
             for passage in passages:
                 row = {"title": passage.title, "text": passage.text, "source": passage.source}
-                file.write(json.dumps(row).encode() + b"\n")
+                file.write(dumps(row).encode() + b"\n")
                 offsets.append(file.tell())
         np.save(folder / "offsets.npy", np.array(offsets, dtype=np.int64))
 

@@ -12,6 +12,7 @@ from typing import Any
 from orchestra_lib.codec import dumps, from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.generation import Generation
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.protocols import Situation
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus, ToolSpec
@@ -192,7 +193,7 @@ def _said(turn: Turn, generation: Generation, filler: str) -> tuple[Message, ...
             "type": "function",
             "function": {
                 "name": call.call.tool,
-                "arguments": json.dumps(call.call.arguments or {}, ensure_ascii=False),
+                "arguments": spoken(call.call.arguments or {}),
             },
         }
         for call in calls

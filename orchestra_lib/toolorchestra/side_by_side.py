@@ -1,6 +1,5 @@
 """The prompts of both protocols for one task, in two columns: to see what the difference is."""
 
-import json
 import textwrap
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
@@ -8,6 +7,7 @@ from typing import Any
 
 from orchestra_lib import chat
 from orchestra_lib.generation import ChatRequest
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.protocols import Situation
 
 COLUMN = 76
@@ -26,7 +26,7 @@ def side_by_side(situation: Situation, request: ChatRequest, *, width: int = COL
 def _lines(messages: Iterable[Mapping[str, Any]], tools: Iterable[Mapping[str, Any]], width: int) -> list[str]:
     lines: list[str] = []
     for message in messages:
-        calls = [json.dumps(call, ensure_ascii=False) for call in message.get("tool_calls", ())]
+        calls = [spoken(call) for call in message.get("tool_calls", ())]
         lines += [f"[{message['role']}]", *_wrapped("\n".join([message["content"], *calls]), width), ""]
     for tool in tools:
         function = tool["function"]

@@ -12,6 +12,7 @@ from typing import Any
 
 from orchestra_lib.errors import ProviderFault, WorldFault
 from orchestra_lib.generation import ChatRequest, Completion
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.policy.conductor import verifier
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ChatModel
@@ -68,7 +69,7 @@ class ArgumentsWriter:
         """Arguments for a tool of any shape, under its own schema."""
         system = (
             f"Fill in the arguments of the tool {spec.name} for the user's request. Reply with JSON only.\n"
-            f"{spec.description}\nSchema: {json.dumps(spec.parameters, ensure_ascii=False)}"
+            f"{spec.description}\nSchema: {spoken(spec.parameters)}"
         )
         messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
         return await self._ask(messages, spec.parameters, PROGRAM_TOKENS)
@@ -129,7 +130,7 @@ def _turns(*pairs: tuple[str, Mapping[str, Any]]) -> list[dict[str, str]]:
         for question, reply in pairs
         for message in (
             {"role": "user", "content": question},
-            {"role": "assistant", "content": json.dumps(reply, ensure_ascii=False)},
+            {"role": "assistant", "content": spoken(reply)},
         )
     ]
 

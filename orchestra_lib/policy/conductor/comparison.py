@@ -1,8 +1,8 @@
 """Programs that compare or add values from documents."""
 
-import json
 from collections.abc import Mapping, Sequence
 
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.policy.conductor import question as wording
 from orchestra_lib.policy.conductor.documents import Document, number
 from orchestra_lib.policy.conductor.fields import Field, named
@@ -38,7 +38,7 @@ def program(question: str, operation: str, rows: Mapping[str, Row]) -> str:
     values = {
         name: values[0] / values[1] if len(values) > 1 and values[1] else values[0] for name, values in rows.items()
     }
-    return f"values = {json.dumps(values, ensure_ascii=False)}\n{_last_lines(question, operation, len(values))}"
+    return f"values = {spoken(values)}\n{_last_lines(question, operation, len(values))}"
 
 
 def _last_lines(question: str, operation: str, count: int) -> str:

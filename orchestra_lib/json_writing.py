@@ -1,0 +1,35 @@
+"""JSON as every writer here writes it: literal UTF-8, so that no model reads or learns escapes, no lone surrogates."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def dumps(data: object, *, sort_keys: bool = False) -> str:
+    """JSON for programs, compact. Raises ValueError for NaN and the infinities."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys)
+    return well_formed(text)
+
+
+def spoken(
+    data: object, *, indent: int | None = None, sort_keys: bool = False, default: Callable[[Any], Any] | None = None
+) -> str:
+    """JSON as models and people read it, with a space behind commas and colons; numbers that JSON lacks are null."""
+    text = json.dumps(_finite(data), ensure_ascii=False, indent=indent, sort_keys=sort_keys, default=default)
+    return well_formed(text)
+
+
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate replaced by U+FFFD; no file or database takes one."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _finite(data: object) -> object:
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {key: _finite(value) for key, value in data.items()}
+    return [_finite(part) for part in data] if isinstance(data, list | tuple) else data
