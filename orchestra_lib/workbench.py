@@ -98,6 +98,10 @@ class Workbench:
         """The tables at hand, read anew so that an edited file counts at once."""
         return tuple(load_tables(self.home).values())
 
+    def setting(self, order: Order) -> Setting:
+        """What a run of this order would be started with. Raises `BadInput` as `play` does."""
+        return self._prepare(order, self._new_id()).setting
+
     def play(
         self, order: Order, *, run_id: str | None = None, cancel: asyncio.Event | None = None
     ) -> AsyncGenerator[Event, None]:

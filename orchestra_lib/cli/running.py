@@ -15,6 +15,7 @@ from orchestra_lib import event as ev
 from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, printable, seconds
 from orchestra_lib.configuration import resolve
+from orchestra_lib.ensemble import side_by_side
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Event, apply
 from orchestra_lib.paths import home
@@ -74,6 +75,11 @@ def run(
         raise typer.Exit(1)
 
 
+def prompts(task: Annotated[str, typer.Argument(help="A task.")]) -> None:
+    """Show what an orchestrator first reads of a task under both protocols, side by side."""
+    print(printable(side_by_side(Workbench(home()).setting(Order(task=task)))))
+
+
 def app(
     host: Annotated[
         str, typer.Option(help="Address to listen on; the default is for this machine only.")
@@ -87,7 +93,7 @@ def app(
     serve(Workbench(home()), host, port, open_browser=browser, on_progress=WeightsProgress())
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"app": app, "run": run}
+COMMANDS: dict[str, Callable[..., None]] = {"app": app, "run": run, "prompts": prompts}
 
 
 def _tool_names(text: str | None) -> tuple[str, ...] | None:
