@@ -78,7 +78,7 @@ def price_words(spec: ToolSpec, prices: PriceTable) -> str:
         if price.call_usd:
             parts.append(f"${price.call_usd:g} per call")
         if price.second_usd:
-            parts.append(f"${price.second_usd:g} per second")
+            parts.append(f"${price.second_usd * 3600:g} per hour")
         words = ", ".join(parts)
     latency = "unknown" if spec.typical_latency_s is None else f"about {spec.typical_latency_s:g} s"
     return f"Price: {words}. Latency: {latency}."
