@@ -66,9 +66,11 @@ async def _programs(turn: Turn) -> tuple[Arguments, str]:
         return (), "no model is here that could write the program"
     seeds = VOTES if _wants_care(turn) else VOTES[:1]
     tries = [await turn.write(turn.writer.program(turn.task, seed=seed)) for seed in seeds]
+    if not any(written.value for written in tries):  # cut off or out of shape: one more draw
+        tries.append(await turn.write(turn.writer.program(turn.task, seed=len(VOTES))))
     codes = dict.fromkeys(str(written.value["code"]) for written in tries if written.value)
     if not codes:
-        return (), tries[0].why_not
+        return (), tries[-1].why_not
     count = "the program" if len(codes) == 1 else f"{len(codes)} programs, so that they can be compared"
     return tuple({"code": code} for code in codes), f"{turn.writer.model_name} wrote {count}."
 
