@@ -1,37 +1,31 @@
 """The HTTP routes under /api: thin translations between JSON and the run manager, the store and the views."""
 
 import asyncio
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
-from app import rail_api, stream, views
+from app import rail_api, records_api, stream, views
+from app.answers import NotFound as NotFound
+from app.answers import json_body as json_body
 from app.runs import RunManager
 from orchestra_lib import codec
-from orchestra_lib.errors import BadInput, OrchestraError, WorldFault
+from orchestra_lib.errors import BadInput, WorldFault
 from orchestra_lib.event import Event
 from orchestra_lib.preference import Preference, describe
 from orchestra_lib.record import record
-from orchestra_lib.store.summary import Filter
-from orchestra_lib.trajectory import StopReason, Trajectory
+from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Order, Workbench
 
-MAX_BODY_BYTES = 4_000_000
 _IMAGES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
 }
-_PAGE = 50
 _DEFAULTS = Order(task="what the composer starts from")
 _UNTRUSTED = {"content-security-policy": "default-src 'none'; sandbox", "x-content-type-options": "nosniff"}
-
-
-class NotFound(OrchestraError):
-    """Nothing is stored under this name."""
 
 
 @record
@@ -46,7 +40,7 @@ def install(app: FastAPI, workbench: Workbench, runs: RunManager) -> None:
     """Add the routes and the translation of errors into answers."""
     app.include_router(_run_routes(runs), prefix="/api")
     app.include_router(_record_routes(workbench, runs), prefix="/api")
-    app.include_router(_list_routes(workbench), prefix="/api")
+    app.include_router(records_api.router(workbench, runs), prefix="/api")
     app.include_router(rail_api.router(runs), prefix="/api")
     app.include_router(_setting_routes(workbench, runs), prefix="/api")
     for error, status in ((NotFound, 404), (BadInput, 400), (WorldFault, 503)):
@@ -127,32 +121,6 @@ def _record_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
     return router
 
 
-def _list_routes(workbench: Workbench) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/trajectories")
-    def trajectories(
-        q: str = "", status: str = "", orchestrator: str = "", tool: str = "", before: str = ""
-    ) -> dict[str, Any]:
-        wanted = Filter(
-            text=q.strip() or None, status=status or None, orchestrator=orchestrator or None, tool=tool or None
-        )
-        page = workbench.store.list(wanted, limit=_PAGE, before=views.read_cursor(before) if before else None)
-        offered = {offer.name for offer in workbench.orchestrators()}
-        tools = {spec.name for spec, _ in workbench.tools()}
-        return {
-            "rows": [views.list_row(summary) for summary in page],
-            "matches": workbench.store.count(wanted),
-            "total": workbench.store.count(),
-            "older": views.next_page(page, _PAGE),
-            "statuses": ["running", *StopReason],
-            "orchestrators": sorted(offered | {row.orchestrator for row in page}),
-            "tools": sorted(tools | {name for row in page for name in row.tools}),
-        }
-
-    return router
-
-
 def image_type(data: bytes) -> str | None:
     """The media type of a bitmap by its first bytes; None for all else, also for SVG, which can carry scripts."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
@@ -188,19 +156,6 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
         return {"sentence": describe(wish.preference, offered)}
 
     return router
-
-
-async def json_body(request: Request) -> Any:
-    """The JSON of a request. Raises `BadInput` for what is none or too big."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise BadInput(f"the request is over {MAX_BODY_BYTES:,} bytes; a task has at most 200,000 characters")
-    try:
-        return json.loads(body)
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise BadInput("the request is not JSON") from None
 
 
 async def _events(runs: RunManager, run_id: str) -> list[Event]:

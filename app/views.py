@@ -4,14 +4,12 @@ Every sum is made here or below, so that the browser only formats and draws. Unk
 carries the reason beside it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from orchestra_lib import codec
 from orchestra_lib.billing import BillRow, bill
-from orchestra_lib.errors import BadInput
 from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, RunStarted
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, Price, PriceTable, cost_usd, total
@@ -229,32 +227,20 @@ def list_row(summary: Summary) -> Data:
         "status": summary.status,
         "orchestrator": summary.orchestrator,
         "wish": wish_text(summary.preference),
+        "protocol": summary.protocol,
+        "started_at": summary.started_at.isoformat(),
+        "outcome": summary.outcome,
         "turns": summary.turns,
+        "calls": summary.calls,
+        "failed_calls": summary.failed_calls,
+        "input_tokens": summary.input_tokens,
+        "output_tokens": summary.output_tokens,
         "cost": {"kind": "known" if known else "unknown", "usd": summary.cost_usd, "why": None if known else unknown},
         "seconds": None if summary.status == "running" else summary.latency_s,
         "nominal": summary.nominal,
         "simulated": summary.simulated,
         "glyph": glyph(summary),
     }
-
-
-def next_page(page: Sequence[Summary], size: int) -> str | None:
-    """The cursor of the page of older trajectories; None when this page is not full."""
-    if len(page) < size:
-        return None
-    return f"{page[-1].started_at.isoformat()}~{page[-1].id}"
-
-
-def read_cursor(cursor: str) -> tuple[datetime, str]:
-    """What `next_page` wrote. Raises `BadInput` for anything else."""
-    when, separator, run_id = cursor.partition("~")
-    try:
-        started_at = datetime.fromisoformat(when)
-    except ValueError:
-        started_at = None
-    if not separator or started_at is None or started_at.tzinfo is None:
-        raise BadInput(f"before = {cursor[:80]!r} is no place in the list; start from its first page")
-    return started_at, run_id
 
 
 def wish_text(preference: Preference) -> str:

@@ -147,24 +147,6 @@ def test_a_stopped_run_is_kept_and_stopping_it_again_does_nothing(client):
     assert client.post(f"/api/runs/{run_id}/stop").json() == {"stopping": False}
 
 
-def test_the_list_is_filtered_and_counts_what_it_hides(client):
-    finished(client)
-    finished(client, "fault")
-    page = client.get("/api/trajectories", params={"status": "fault"}).json()
-    assert (page["matches"], page["total"]) == (1, 2)
-    assert [row["task"] for row in page["rows"]] == ["fault"]
-    assert client.get("/api/trajectories", params={"before": "x"}).status_code == 400
-
-
-def test_the_list_pages_by_key_without_gap_or_repeat(client, monkeypatch):
-    monkeypatch.setattr(api, "_PAGE", 2)
-    ids = [finished(client) for _ in range(3)]
-    first = client.get("/api/trajectories").json()
-    second = client.get("/api/trajectories", params={"before": first["older"]}).json()
-    assert [row["id"] for row in first["rows"] + second["rows"]] == ids[::-1]
-    assert second["older"] is None
-
-
 def test_the_state_says_why_something_is_off(client):
     state = client.get("/api/state").json()
     assert state["orchestrators"][1]["off"].startswith("its weights")

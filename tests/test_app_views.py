@@ -5,11 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 from episodes import PRICES, attempt, events, setting, trajectory
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app import views
-from orchestra_lib.errors import BadInput
 from orchestra_lib.event import CallFinished, Generated, RunStarted, apply
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, Price, PriceTable
@@ -122,22 +119,6 @@ def test_a_glyph_draws_only_calls_that_ended():
     assert views.glyph(row()) == {
         "spans": [{"kind": "basic", "start": 0.5, "end": 1.0, "status": "error"}], "end": 2.0,
     }  # fmt: skip
-
-
-@given(st.datetimes(timezones=st.just(UTC)), st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True))
-def test_a_cursor_reads_back_as_it_was(when, run_id):
-    cursor = views.next_page([row(started_at=when, id=run_id)], 1)
-    assert views.read_cursor(cursor) == (when, run_id)
-
-
-@given(st.text().filter(lambda text: "~" not in text or "T" not in text))
-def test_any_other_cursor_is_refused_in_words(text):
-    with pytest.raises(BadInput, match="before = "):
-        views.read_cursor(text)
-
-
-def test_a_page_that_is_not_full_is_the_last():
-    assert views.next_page([row()], 2) is None
 
 
 def test_the_first_frame_tells_the_whole_setting():

@@ -82,7 +82,8 @@ class Trajectories {
   async load(query, key) {
     this.listKey = key;
     try {
-      const page = await getJson(`/api/trajectories?${query}`);
+      const pages = ["/api/trajectories", "/api/trajectories/overview"].map((path) => getJson(`${path}?${query}`));
+      const page = Object.assign({}, ...(await Promise.all(pages)));
       if (this.listKey !== key) return;
       this.page = page;
       this.drawFilters(query);

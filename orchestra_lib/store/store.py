@@ -30,6 +30,7 @@ from orchestra_lib.store.database import Database, is_damage, open_database, set
 from orchestra_lib.store.entry import Entry, entry, replace
 from orchestra_lib.store.journal import Journal, Stamp
 from orchestra_lib.store.migrations import renew
+from orchestra_lib.store.spread import VALUES, Costs, costs_of, costs_sql
 from orchestra_lib.store.summary import COLUMNS, Filter, Summary, summary, where
 from orchestra_lib.store.tagging import hear
 from orchestra_lib.store.transaction import transaction
@@ -147,6 +148,18 @@ class Store:
         clause, parameters = where(wanted)
         self._refresh()
         return int(self._read(f"SELECT count(*) AS n FROM trajectories WHERE {clause}", parameters)[0]["n"])  # noqa: S608
+
+    def costs(self, wanted: Filter = _EVERYTHING) -> Costs:
+        """How the costs of these runs spread."""
+        clause, parameters = where(wanted)
+        self._refresh()
+        return costs_of(self._read(costs_sql(clause), parameters))
+
+    def values(self) -> Mapping[str, tuple[str, ...]]:
+        """What can be filtered for: the `orchestrators`, the called `tools` and the `tags` of all runs, in order."""
+        self._refresh()
+        row = self._read(VALUES, {})[0]
+        return {name: tuple(found or ()) for name, found in row.items()}
 
     def get(self, run_id: str) -> Trajectory:
         """The whole trajectory. Raises `BadInput` naming an unknown id, `NewerSchema`, `StoreFault`."""

@@ -44,6 +44,10 @@ class Trash:
             raise BadInput(f"a run {run_id!r} exists again; the deleted one stays in the trash")
         self._move(kept, path)
 
+    def has(self, run_id: str) -> bool:
+        """Whether a run can be had back."""
+        return self._kept(run_id).exists()
+
     def due(self, *, older_than_s: float = KEPT_S) -> tuple[str, ...]:
         """The runs deleted longer ago than this."""
         latest = time.time() - older_than_s

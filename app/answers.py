@@ -1,0 +1,27 @@
+"""What every route shares: how a body is read, and what stands for a thing that is not there."""
+
+import json
+from typing import Any
+
+from fastapi import Request
+
+from orchestra_lib.errors import BadInput, OrchestraError
+
+MAX_BODY_BYTES = 4_000_000
+
+
+class NotFound(OrchestraError):
+    """Nothing is stored under this name."""
+
+
+async def json_body(request: Request) -> Any:
+    """The body of a request as plain data. Raises `BadInput` for no JSON and for a body over 4 MB."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise BadInput(f"the request is over {MAX_BODY_BYTES:,} bytes; a task has at most 200,000 characters")
+    try:
+        return json.loads(body)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise BadInput("the request is not JSON") from None

@@ -1,0 +1,41 @@
+"""How many runs there are of what: for a histogram that filters, and for the choices of a filter."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orchestra_lib.record import record
+
+PER_DECADE = 4
+"""Bins of costs in each power of ten."""
+
+VALUES = """SELECT
+    (SELECT list(DISTINCT orchestrator ORDER BY orchestrator) FROM trajectories) AS orchestrators,
+    (SELECT list(DISTINCT tool ORDER BY tool) FROM (SELECT unnest(called) AS tool FROM trajectories)) AS tools,
+    (SELECT list(DISTINCT tag ORDER BY tag) FROM tags) AS tags"""
+
+
+@record
+class Costs:
+    """Runs by cost in USD: bin n counts those from 10^(n/4) up to 10^((n+1)/4)."""
+
+    bins: Mapping[int, int]
+    free: int
+    unknown: int
+
+
+def costs_sql(clause: str) -> str:
+    """The query behind `Costs` for a WHERE clause."""
+    place = f"CASE WHEN cost_usd > 0 THEN floor({PER_DECADE} * log10(cost_usd) + 1e-9)::INTEGER END"
+    return f"SELECT {place} AS place, cost_usd IS NULL AS unknown, count(*) AS runs FROM trajectories WHERE {clause} GROUP BY ALL"  # noqa: S608, E501  # our own words
+
+
+def costs_of(rows: Iterable[Mapping[str, Any]]) -> Costs:
+    """The rows of `costs_sql` as a value."""
+    bins: dict[int, int] = {}
+    other = {True: 0, False: 0}
+    for row in rows:
+        if row["place"] is None:
+            other[row["unknown"]] += row["runs"]
+        else:
+            bins[row["place"]] = row["runs"]
+    return Costs(bins=bins, free=other[False], unknown=other[True])
