@@ -23,7 +23,7 @@ OBSERVATION_CHARS = 16_000
 """What a model reads of one observation at most: the first three quarters and the last quarter."""
 
 SAME_CALL_LIMIT = 2
-"""The same call with the same arguments runs this often; further ones are refused."""
+"""The same call with the same arguments is heard this often, run or rejected; further ones are refused."""
 
 GRACE_S = 0.8
 """How long cancelled work may take to clean up before the record goes on without it."""
@@ -48,7 +48,7 @@ class Caller:
         self._situation = situation
         self._tools = {tool.spec.name: tool for tool in tools}
         self._situated = {tool.spec.name: tool for tool in tools if isinstance(tool, SituatedTool)}
-        self._seen: Counter[str] = Counter()
+        self._heard: Counter[tuple[str, str]] = Counter()
         self._started_s: dict[str, float] = {}
         self._answered: set[str] = set()
         self._places = asyncio.Semaphore(setting.limits.parallel_calls)
@@ -93,21 +93,28 @@ class Caller:
 
     def _admit(self, call: ToolCall) -> tuple[Tool, Any]:
         """The tool and its checked arguments. Raises `ModelMistake` when the call cannot be run."""
+        if not self._may_repeat(call.tool):
+            self._hear(call)
         tool = self._tools.get(call.tool)
         if tool is None:
             raise ModelMistake(_unknown_tool(call.tool, list(self._tools)))
-        checked = check(tool.spec, call)
-        if call.tool in self._situated:
-            return tool, checked
-        key = f"{call.tool} {spoken(_plain(checked), sort_keys=True)}"
-        self._seen[key] += 1
-        if self._seen[key] > SAME_CALL_LIMIT:
+        return tool, check(tool.spec, call)
+
+    def _may_repeat(self, name: str) -> bool:
+        """Whether the same call may mean something else the next time: a situated tool sees what happened since."""
+        only_situated = bool(self._tools) and len(self._situated) == len(self._tools)
+        return name in self._situated or (only_situated and name not in self._tools)
+
+    def _hear(self, call: ToolCall) -> None:
+        """Count a call by its name and arguments, in any order of keys. Raises `ModelMistake` once it is a repeat."""
+        said = call.arguments_text.strip() if call.arguments is None else spoken(_plain(call.arguments), sort_keys=True)
+        self._heard[call.tool, said] += 1
+        if self._heard[call.tool, said] > SAME_CALL_LIMIT:
             self.refused_repeats += 1
             raise ModelMistake(
-                f"Not run: {call.tool} was already called {SAME_CALL_LIMIT} times with these arguments. "
+                f"Not run: {call.tool[:80]} was already called {SAME_CALL_LIMIT} times with these arguments. "
                 "Change the arguments, use another tool, or answer."
             )
-        return tool, checked
 
     async def _call(self, tool: Tool, call: ToolCall, checked: Any) -> tuple[CallStatus, ToolResult]:
         timeout_s = min(tool.spec.timeout_s, self._setting.limits.call_timeout_s)

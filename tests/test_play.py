@@ -200,12 +200,43 @@ def test_the_turn_limit_counts_turns():
     assert (trajectory.stop, len(trajectory.turns)) == (StopReason.MAX_TURNS, 3)
 
 
-def test_a_call_repeated_with_reordered_arguments_is_refused_and_ends_as_a_loop():
-    two = {"type": "object", "properties": {"word": {"type": "string"}, "n": {"type": "integer"}}}
-    script = [[("echo", {"word": "x", "n": 1})], [("echo", {"n": 1, "word": "x"})]] * 5
-    trajectory = run(Scripted(script), [Echo(parameters=two)])
-    assert trajectory.stop is StopReason.LOOP
-    assert statuses(trajectory) == ["ok", "ok", "rejected", "rejected", "rejected"]
+def search(query="x", page=1):
+    return [("echo", {"word": query, "n": page})]
+
+
+PAGES = {"type": "object", "properties": {"word": {"type": "string"}, "n": {"type": "integer"}}, "required": ["word"]}
+REFUSED = ["rejected"] * 3
+
+
+@pytest.mark.parametrize(
+    "script, ran",
+    [
+        pytest.param([search()] * 9, ["ok"] * 2 + REFUSED, id="C3 the same call"),
+        pytest.param([search(), [("echo", {"n": 1, "word": "x"})]] * 9, ["ok"] * 2 + REFUSED, id="C3 keys reordered"),
+        pytest.param([search(), search("x ", 1.0)] * 9, ["ok"] * 2 + REFUSED, id="C3 the same in other letters"),
+        pytest.param([search("a"), search("b")] * 9, ["ok"] * 4 + REFUSED, id="C3 two calls in turn"),
+        pytest.param([search("a"), search("b"), search("c")] * 9, ["ok"] * 6 + REFUSED, id="C3 three calls in turn"),
+        pytest.param([search() * 9] * 9, ["ok"] * 2 + ["rejected"] * 7, id="C3 at once in one turn"),
+        pytest.param([[("ecko", {"word": "x"})]] * 9, ["rejected"] * 2 + REFUSED, id="C3 A11 a tool that is not there"),
+        pytest.param([[("echo", {"n": 1})]] * 9, ["rejected"] * 2 + REFUSED, id="C3 A8 an argument that is missing"),
+    ],
+)
+def test_a_call_that_is_repeated_is_not_run_and_ends_the_run_as_a_loop(script, ran):
+    trajectory = run(Scripted(script), [Echo(parameters=PAGES)])
+    assert (trajectory.stop, statuses(trajectory)) == (StopReason.LOOP, ran)
+    assert "Change the arguments, use another tool, or answer" in trajectory.calls[-1].observation.text
+
+
+def test_paging_is_no_loop():
+    """C3: other arguments are another call, however often the tool is used."""
+    trajectory = run(Scripted([*(search(page=page) for page in range(20)), "done"]), [Echo(parameters=PAGES)])
+    assert (trajectory.answer, statuses(trajectory)) == ("done", ["ok"] * 20)
+
+
+def test_a_refused_repeat_leaves_the_way_open():
+    """C3: one or two refusals are a hint and not the end."""
+    trajectory = run(Scripted([*[search()] * 4, search("other"), "done"]), [Echo(parameters=PAGES)])
+    assert (trajectory.answer, statuses(trajectory)[-3:]) == ("done", ["rejected", "rejected", "ok"])
 
 
 def test_a_cost_limit_reserves_the_worst_case_so_calls_at_once_never_overspend():
