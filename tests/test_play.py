@@ -1,11 +1,14 @@
 import asyncio
 import time
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from playing import Echo, MemoryArtefacts, events_of, run, setting
 
+from orchestra_lib.calling import OBSERVATION_CHARS
+from orchestra_lib.chat import CallStyle, messages
 from orchestra_lib.errors import BadInput, ModelMistake, ProviderFault, SandboxFault
 from orchestra_lib.event import fold
 from orchestra_lib.generation import Generation
@@ -13,7 +16,7 @@ from orchestra_lib.limits import Limits
 from orchestra_lib.play import play
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.pricing import Attempt, Price, PriceTable, Usage
-from orchestra_lib.protocols import ToolResult
+from orchestra_lib.protocols import Situation, ToolResult
 from orchestra_lib.tool import File, ToolCall
 from orchestra_lib.trajectory import StopReason
 
@@ -262,8 +265,10 @@ def test_the_token_limit_ends_the_run_between_turns():
 
 
 def test_a_flood_is_cut_for_the_model_and_kept_whole_beside():
+    """C4: the cap holds before the result enters any prompt."""
+
     async def flood(_word):
-        return "x" * 500_000 + "end"
+        return "x" * 700_000 + "end"
 
     artefacts = MemoryArtefacts()
     trajectory = run(Scripted([HI, "done"]), [Echo(work=flood)], artefacts=artefacts)
@@ -271,6 +276,57 @@ def test_a_flood_is_cut_for_the_model_and_kept_whole_beside():
     assert len(seen.text) < 20_000
     assert seen.text.endswith("end")
     assert artefacts.get(seen.full.sha256).endswith(b"end")
+
+
+def test_eight_floods_at_once_are_each_cut_and_the_next_request_stays_small():
+    """C4: eight results of 60,000 characters."""
+
+    async def flood(word):
+        return word * 60_000
+
+    calls = [("echo", {"word": str(number)}) for number in range(8)]
+    trajectory = run(Scripted([calls, "done"]), [Echo(work=flood)])
+    said = messages(now(trajectory), CallStyle.NATIVE)
+    assert trajectory.answer == "done"
+    assert sum(len(message["content"]) for message in said) < 8 * (OBSERVATION_CHARS + 200) + 2_000
+    assert all("44,000 characters left out" in call.observation.text for call in trajectory.calls)
+
+
+def now(trajectory):
+    return Situation(setting=trajectory.setting, turns=trajectory.turns, spent_usd=0.0, elapsed_s=0.0)
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+def test_each_of_several_calls_is_answered_in_order_whatever_became_of_it(at_once):
+    """C5: one is fine, one raises, one is over a limit, one is not there, and one never ends."""
+    fates = {"good": None, "bad": broken, "hang": forever}
+    tools = [Echo(name, work, timeout_s=0.2) for name, work in fates.items()]
+    dear = Echo("dear")
+    table = replace(TOKENS, prices={name: Price(call_usd=cost, source="t") for name, cost in COSTS.items()})
+    calls = [(name, {"word": "x"}) for name in ("hang", "bad", "dear", "nobody", "good")]
+    limits = Limits(parallel_calls=at_once, cost_usd=1.0)
+    trajectory = run(Scripted([calls, "done"]), [*tools, dear], limits=limits, prices=table)
+    assert statuses(trajectory) == ["timeout", "error", "rejected", "rejected", "ok"]
+    asked, *answers = messages(now(trajectory), CallStyle.NATIVE)[2:8]
+    assert [call["id"] for call in asked["tool_calls"]] == [answer["tool_call_id"] for answer in answers]
+    assert {answer["role"] for answer in answers} == {"tool"}
+
+
+COSTS = {"good": 0.01, "bad": 0.01, "hang": 0.01, "dear": 5.0}
+
+
+def test_the_wait_for_a_place_counts_toward_the_time_limit():
+    """B6: a run that waits is a run that goes on."""
+
+    async def nap(word):
+        await asyncio.sleep(0.15)
+        return word
+
+    calls = [("echo", {"word": str(number)}) for number in range(4)]
+    limits = Limits(parallel_calls=1, time_s=0.4)
+    trajectory = run(Scripted([calls, "never"]), [Echo(work=nap)], limits=limits)
+    assert trajectory.stop is StopReason.TIME_LIMIT
+    assert statuses(trajectory) == ["ok", "ok", "cancelled", "cancelled"]
 
 
 def test_files_of_a_tool_become_references():
