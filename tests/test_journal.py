@@ -179,6 +179,7 @@ def test_events_out_of_order_are_a_fault_not_a_traceback(tmp_path):
 
 
 def test_hostile_text_survives_one_line_per_event(tmp_path):
+    """G4"""
     text = "NUL \0 lone \ud83d line\u2028sep\x85 \r\n literal \\u00fc ü 中 😀"
     call = ToolCall(id="1", tool="search", arguments={"n": 10**30, "x": float("nan")}, arguments_text="{cut")
     with Journal(tmp_path).open("run-1") as writer:
@@ -192,6 +193,7 @@ def test_hostile_text_survives_one_line_per_event(tmp_path):
 
 
 def test_a_full_disk_is_a_fault_that_leaves_no_half_line_and_can_be_retried(tmp_path):
+    """G6"""
     journal = Journal(tmp_path)
     finished = RunFinished(seq=9, t_s=1.0, stop=StopReason.ANSWERED, answer="x" * 500)
     with journal.open("run-1") as writer:
@@ -228,6 +230,7 @@ with Journal(Path(sys.argv[1])).open("run-1") as writer:
 
 
 def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path):
+    """G6, G5: every turn is on disk before the next one begins."""
     for round_ in range(20):
         home = tmp_path / str(round_)
         command = [sys.executable, "-c", WRITES_UNTIL_KILLED, str(home)]

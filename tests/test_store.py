@@ -78,6 +78,7 @@ def test_adding_again_replaces_every_row(store):
 
 
 def test_many_are_added_at_once_and_the_last_of_an_id_stands(store):
+    """G5: in one transaction; how fast is what `benchmarks/store.py` claims."""
     store.add(trajectory("run-1", turns=4))
     store.add_many(trajectory(f"run-{number % 120}", turns=1 + number // 120) for number in range(240))
     counts = "SELECT (SELECT count(*) FROM trajectories), (SELECT count(*) FROM turns)"
@@ -188,6 +189,7 @@ def test_filters_that_mean_nothing_are_refused():
 
 
 def test_times_are_utc_also_in_the_repeated_hour_of_another_zone(tmp_path, monkeypatch):
+    """G3"""
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -209,6 +211,7 @@ HOSTILE = "lone \ud83d NUL \0 literal \\u00fc ü 中 😀 '; DROP TABLE calls; -
 @pytest.mark.parametrize("arguments", [None, {}, {"n": 10**30, "x": float("nan"), HOSTILE: HOSTILE}])
 @pytest.mark.parametrize("text", ["", '{"cut', HOSTILE])
 def test_what_models_and_tools_write_never_keeps_a_run_out(store, arguments, text):
+    """G4: NaN, cut JSON, a lone surrogate, NUL, an integer of 31 digits."""
     call = Call(call=ToolCall(id="1", tool=HOSTILE, arguments=arguments, arguments_text=text))
     move = Generation(raw_text=HOSTILE, content=HOSTILE, attempts=(attempt(tokens=10**30),))
     turn = Turn(index=0, started_s=0.0, generation=move, calls=(call,))
@@ -218,6 +221,25 @@ def test_what_models_and_tools_write_never_keeps_a_run_out(store, arguments, tex
     row = store.query("SELECT arguments, arguments_json IS NULL, json_valid(arguments_json), tool FROM calls").rows[0]
     assert row == (text.replace("\ud83d", "\ufffd"), arguments is None, None if arguments is None else True, kept)
     assert store.list(Filter(text="drop table"))[0].marks[0].tool == kept
+
+
+def test_types_do_not_follow_the_data_nor_the_order_in_which_runs_come(tmp_path):
+    """G7: arguments that are an object in one run and broken text in another."""
+    texts = {"a": ('{"q": 1}', {"q": 1}), "b": ('{"q": "x", "r": [2]}', {"q": "x", "r": [2]}), "c": ("q=1", None)}
+    seen = set()
+    for order in ("abc", "cba", "bca"):
+        with Store(tmp_path / order) as store:
+            for run_id in order:
+                text, arguments = texts[run_id]
+                call = Call(call=ToolCall(id="1", tool="t", arguments=arguments, arguments_text=text))
+                store.add(replace(trajectory(run_id), turns=(Turn(index=1, started_s=0.0, calls=(call,)),)))
+            columns = store.query(TYPES).rows
+            rows = store.query("SELECT run_id, arguments, arguments_json::VARCHAR FROM calls ORDER BY run_id").rows
+            seen.add((columns, rows))
+    assert len(seen) == 1
+
+
+TYPES = "SELECT typeof(arguments), typeof(arguments_json), typeof(started_s), typeof(status) FROM calls ORDER BY ALL"
 
 
 def test_journals_are_taken_in_without_being_told(store, tmp_path):
@@ -238,6 +260,7 @@ def test_a_run_is_listed_while_it_runs_and_followed_to_its_end(store, tmp_path):
 
 
 def test_opening_closes_what_a_dead_process_left(tmp_path):
+    """G6: as interrupted."""
     with Journal(tmp_path).open("dead") as writer:
         writer.append(next(events("dead")))
     with Store(tmp_path) as store:
@@ -292,6 +315,7 @@ def test_rebuild_forgets_what_has_no_journal(store, tmp_path):
 
 
 def test_two_stores_in_one_process_do_not_double_anything(store, tmp_path):
+    """G2: the same file twice in one process."""
     journal(tmp_path, "a")
     with Store(tmp_path) as other:
         other.add(trajectory("b"))
@@ -314,6 +338,7 @@ def test_threads_add_and_list_at_once(store):
 
 
 def test_a_second_process_sees_everything_while_the_first_holds_the_file(store, tmp_path):
+    """G2: nobody is locked out, and the truth is in the journals."""
     journal(tmp_path, "a", "b")
     assert store.owner
     assert elsewhere(tmp_path, "print(store.owner, store.count(), store.get('a').answer)") == ["False", "2", "4"]
@@ -349,6 +374,7 @@ def test_three_processes_at_once_agree(store, tmp_path):
 
 
 def test_a_run_of_a_second_process_reaches_the_owner(store, tmp_path):
+    """G2: a writer beside the one that holds the file."""
     write = (
         "from tests.episodes import events\n"
         "with store.journal.open('cli') as writer:\n"
@@ -377,6 +403,7 @@ def damaged(kind, path):
 
 @pytest.mark.parametrize("kind", ["text", "empty", "cut", "header", "blocks"])
 def test_a_damaged_file_is_set_aside_and_rebuilt(tmp_path, kind):
+    """G6"""
     journal(tmp_path, "a", "b")
     Store(tmp_path).close()
     damaged(kind, tmp_path / OWNED)
@@ -399,6 +426,7 @@ def test_a_file_with_strange_tables_is_set_aside(tmp_path):
 
 @pytest.mark.parametrize("cut", [1, 40, 400])
 def test_a_kill_with_a_cut_log_loses_no_run(tmp_path, cut):
+    """G6"""
     journal(tmp_path, "a", "b")
     code = "import os\nfrom tests.episodes import trajectory\nprint(store.count(), flush=True)\nos._exit(0)"
     assert elsewhere(tmp_path, code) == ["2"]
