@@ -41,6 +41,8 @@ async def ended(runs, run_id):
 
 
 def test_two_viewers_see_every_frame_once_and_in_order(tmp_path):
+    """H6"""
+
     async def play():
         async with manager(tmp_path) as runs:
             run_id = await runs.start(order())
@@ -54,6 +56,8 @@ def test_two_viewers_see_every_frame_once_and_in_order(tmp_path):
 
 
 def test_a_viewer_who_comes_back_neither_loses_nor_repeats_a_frame(tmp_path):
+    """H6"""
+
     async def play():
         async with manager(tmp_path) as runs:
             run_id = await runs.start(order("figures"))
@@ -72,6 +76,8 @@ def test_a_viewer_who_comes_back_neither_loses_nor_repeats_a_frame(tmp_path):
 
 
 def test_a_finished_run_leaves_memory_and_its_journal_gives_the_same_frames(tmp_path):
+    """H6, H3: what is stored is what is shown."""
+
     async def play():
         async with manager(tmp_path) as runs:
             run_id = await runs.start(order())
@@ -103,6 +109,8 @@ def test_streamed_pieces_are_forgotten_once_the_whole_is_there(tmp_path):
 
 
 def test_a_stop_ends_the_run_within_a_second_and_keeps_the_record(tmp_path):
+    """H5"""
+
     async def play():
         async with manager(tmp_path) as runs:
             run_id = await runs.start(order("slow"))
@@ -213,6 +221,8 @@ async def aiter_stream(runs, run_id):
 
 
 def test_closing_stops_what_runs_and_every_record_is_complete(tmp_path):
+    """H5"""
+
     async def play():
         async with manager(tmp_path) as runs:
             run_id = await runs.start(order("slow"))

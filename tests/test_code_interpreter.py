@@ -101,6 +101,7 @@ def test_what_was_printed_before_an_error_is_kept(interpreter: CodeInterpreter) 
 
 @needs_sandbox
 def test_a_figure_comes_back_as_png_without_being_saved(interpreter: CodeInterpreter) -> None:
+    """I5: no window is needed."""
     [result] = ran(interpreter, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
     assert [file.media_type for file in result.files] == ["image/png"]
     assert result.files[0].data.startswith(b"\x89PNG")
@@ -109,6 +110,7 @@ def test_a_figure_comes_back_as_png_without_being_saved(interpreter: CodeInterpr
 
 @needs_sandbox
 def test_figures_do_not_leak_into_the_next_cell(interpreter: CodeInterpreter) -> None:
+    """I5"""
     first, second = ran(interpreter, "import matplotlib.pyplot as plt\nplt.plot([1])", "plt.get_fignums()")
     assert len(first.files) == 1
     assert second.files == ()
@@ -117,6 +119,7 @@ def test_figures_do_not_leak_into_the_next_cell(interpreter: CodeInterpreter) ->
 
 @needs_sandbox
 def test_of_300_figures_four_are_shown_and_the_rest_counted(interpreter: CodeInterpreter) -> None:
+    """I5"""
     code = "import matplotlib.pyplot as plt\nfor i in range(300): plt.figure()"
     first, second = ran(interpreter, code, "plt.get_fignums()")
     assert len(first.files) == 4
@@ -126,6 +129,7 @@ def test_of_300_figures_four_are_shown_and_the_rest_counted(interpreter: CodeInt
 
 @needs_sandbox
 def test_a_figure_from_a_thread_and_one_before_an_error_are_shown(interpreter: CodeInterpreter) -> None:
+    """I5"""
     threaded = "import threading, matplotlib.pyplot as plt\nt = threading.Thread(target=plt.plot, args=([1],))\n"
     first, second = ran(interpreter, threaded + "t.start(); t.join()", "plt.plot([2])\n1 / 0")
     assert (len(first.files), len(second.files), second.failed) == (1, 1, True)

@@ -192,6 +192,7 @@ def test_a_sync_function_does_not_hold_up_its_siblings():
 
 
 def test_a_function_that_hangs_is_given_up_and_does_not_keep_the_program():
+    """H5: a call that never yields."""
     hang = threading.Event()
 
     def stuck() -> None:

@@ -83,6 +83,7 @@ def test_arguments_that_are_no_json_are_rejected_and_the_text_is_kept():
 
 
 def test_one_broken_call_does_not_touch_its_siblings_and_each_is_answered_once():
+    """C5"""
     bad, good, hang = Echo("bad", broken), Echo("echo"), Echo("hang", forever, timeout_s=0.2)
     calls = [("bad", {"word": "a"}), ("echo", {"word": "b"}), ("hang", {"word": "c"})]
     trajectory = run(Scripted([calls, "done"]), [bad, good, hang])
@@ -91,6 +92,8 @@ def test_one_broken_call_does_not_touch_its_siblings_and_each_is_answered_once()
 
 
 def test_parallel_calls_run_at_once():
+    """B6"""
+
     async def nap(word):
         await asyncio.sleep(0.2)
         return word

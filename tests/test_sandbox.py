@@ -125,6 +125,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("code, says", REFUSED.values(), ids=REFUSED.keys())
 def test_is_refused_and_the_guest_lives_on(guest: GuestProcess, code: str, says: str) -> None:
+    """I2: processes, threads, memory, disk. I4: a subclass walk, ctypes, the network."""
     cell = guest.run(code)
     assert says in cell.output + cell.error
     assert len(cell.error) < 6_000
@@ -177,6 +178,7 @@ def assert_gone(family: set[int]) -> None:
 
 
 def test_the_environment_is_empty_of_the_hosts(guest: GuestProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I4"""
     monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
     fresh = started(TIGHT)
     cell = fresh.run("import os; dict(os.environ)")
@@ -190,6 +192,7 @@ def test_the_environment_is_empty_of_the_hosts(guest: GuestProcess, monkeypatch:
 
 @pytest.mark.parametrize("place", ["project", "settings", "database", "temporary"])
 def test_no_file_of_the_host_can_be_opened(guest: GuestProcess, tmp_path: Path, place: str) -> None:
+    """I4: the project, its settings and its database."""
     database = tmp_path / "store.duckdb"
     database.write_text("canary")
     targets = {
@@ -261,6 +264,7 @@ def test_a_thread_left_behind_may_not_compute_on() -> None:
 
 
 def test_a_flood_is_drained_and_its_head_tail_and_size_are_kept(guest: GuestProcess) -> None:
+    """I3"""
     cell = guest.run("print('first')\nfor _ in range(120): print('x' * 1_000_000)\nprint('last')")
     kept = TIGHT.output_head + TIGHT.output_tail
     assert cell.output.startswith("first\nxxx")
@@ -270,12 +274,14 @@ def test_a_flood_is_drained_and_its_head_tail_and_size_are_kept(guest: GuestProc
 
 
 def test_output_without_a_line_end_is_bounded_too(guest: GuestProcess) -> None:
+    """I3"""
     cell = guest.run("import sys\nfor _ in range(10): sys.stdout.write('é' * 1_000_000)")
     assert "bytes of output dropped" in cell.output
     assert cell.output.count("é") < 30_000
 
 
 def test_bytes_that_are_no_text_are_replaced(guest: GuestProcess) -> None:
+    """I3: also within a character."""
     cell = guest.run("import os; os.write(1, b'a\\xff\\xfe' + 'é'.encode()[:1]); os.write(2, b'z'); None")
     assert cell.output == "a\ufffd\ufffd\ufffdz"
 
@@ -308,12 +314,14 @@ os._exit(0)"""
 
 
 def test_a_destructor_after_the_cell_stays_inside(guest: GuestProcess) -> None:
+    """I4"""
     late = "class Late:\n    def __del__(self):\n        open('/work/late', 'w').write('x')\nx = Late()"
     guest.run(late)
     assert guest.run("del x\nimport os; os.listdir('/work')").output == "['late']\n"
 
 
 def test_a_good_cell_is_untouched_by_its_neighbours_bombs() -> None:
+    """I2"""
     bombs = ["import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(3,)).start()",
              "x = []\nwhile True: x.append(bytearray(1 << 20))"]  # fmt: skip
     bad = [started(TIGHT) for _ in bombs]
@@ -371,6 +379,7 @@ def test_a_missing_program_is_a_fault_and_leaves_no_pipe_open() -> None:
 
 
 def test_bounded_output_counts_what_it_drops() -> None:
+    """I3"""
     output = BoundedOutput(4, 3)
     for piece in (b"ab", b"cdef", b"ghij", b"k"):
         output.feed(piece)
