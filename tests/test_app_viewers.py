@@ -1,0 +1,147 @@
+"""Several people, tabs and runs at once: nobody sees another's, nobody waits for another's."""
+
+import asyncio
+import contextlib
+import json
+import threading
+import time
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from playing import Echo, events_of
+from scripted_workbench import ScriptedRoster
+
+from app import api, stream
+from app.liverun import frames
+from app.runs import RunManager
+from orchestra_lib.limits import Limits
+from orchestra_lib.policy.scripted import Scripted
+from orchestra_lib.preference import Preference
+from orchestra_lib.toolkit.function import FunctionTool
+from orchestra_lib.workbench import Order, Workbench
+
+
+@contextlib.asynccontextmanager
+async def manager(home, **tools):
+    roster = ScriptedRoster(pace_s=0.01)
+    roster._tools |= tools
+    workbench = Workbench(home, roster=roster)
+    runs = RunManager(workbench)
+    try:
+        yield runs
+    finally:
+        await runs.close()
+        await workbench.close()
+
+
+async def seen(runs, run_id):
+    """Everything that a viewer of a run is sent, as JSON."""
+    parts = [part async for part in stream.live(runs.live(run_id), 0)]
+    return [json.loads(part.split("data: ", 1)[1]) for part in parts if part.startswith("id: ")]
+
+
+def test_two_visitors_with_different_wishes_see_each_their_own_run(tmp_path):
+    """H4: nothing of a visitor is kept but in the run that they asked for."""
+    thrifty = Order(task="short", orchestrator="scripted", preference=Preference(cost=1.0), limits=Limits(max_turns=7))
+    hasty = Order(task="parallel", orchestrator="scripted", preference=Preference(latency=1.0), tools=("coder",))
+
+    async def play():
+        async with manager(tmp_path) as runs:
+            started = await asyncio.gather(runs.start(thrifty), runs.start(hasty))
+            return started, await asyncio.gather(*(seen(runs, run_id) for run_id in started))
+
+    ids, (first, second) = asyncio.run(play())
+    for run_id, order, sent in zip(ids, (thrifty, hasty), (first, second), strict=True):
+        setting = sent[0]["setting"]
+        assert setting["run_id"] == run_id
+        assert (setting["task"]["text"], setting["limits"]["max_turns"]) == (order.task, order.limits.max_turns)
+        assert (setting["preference"]["cost"], setting["preference"]["latency"]) == (
+            order.preference.cost,
+            order.preference.latency,
+        )
+        assert [part["seq"] for part in sent] == list(range(1, len(sent) + 1))
+    assert [tool["name"] for tool in second[0]["setting"]["tools"]] == ["coder"]
+    assert (first[-1]["answer"], second[-1]["answer"]) == ("47104101", "Both answered.")
+
+
+def test_a_run_that_nobody_watches_goes_on_and_is_kept(tmp_path):
+    """H5: also when the tab that started it is closed at once."""
+
+    async def play():
+        async with manager(tmp_path) as runs:
+            run_id = await runs.start(Order(task="short", orchestrator="scripted"))
+            viewer = stream.live(runs.live(run_id), 0)
+            await anext(viewer)
+            await viewer.aclose()
+            async with asyncio.timeout(10):
+                while runs.live(run_id):
+                    await asyncio.sleep(0.01)
+            return runs._workbench.store.get(run_id)
+
+    assert asyncio.run(play()).answer == "47104101"
+
+
+def test_a_stop_in_a_call_that_never_yields_ends_the_run_and_the_record_is_found(tmp_path):
+    """H5: a plain function that blocks its thread."""
+    done = threading.Event()
+
+    def code_interpreter(text: str) -> str:
+        done.wait(60)
+        return text
+
+    async def play():
+        async with manager(tmp_path, code_interpreter=FunctionTool(code_interpreter)) as runs:
+            run_id = await runs.start(Order(task="short", orchestrator="scripted"))
+            while not runs.live(run_id).trajectory.calls:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
+            asked = time.monotonic()
+            runs.stop(run_id)
+            while runs.live(run_id):
+                await asyncio.sleep(0.01)
+            return time.monotonic() - asked, runs._workbench.store.get(run_id)
+
+    try:
+        took, kept = asyncio.run(play())
+    finally:
+        done.set()
+    assert took < 3
+    assert (kept.status, str(kept.calls[0].observation.status)) == ("cancelled", "cancelled")
+
+
+def test_what_a_viewer_is_sent_does_not_grow_with_the_run():
+    """H7: fifty turns whose results have 20,000 characters each."""
+
+    async def long(word):
+        return word + "x" * 20_000
+
+    script = [[("echo", {"word": str(turn)})] for turn in range(50)]
+    events = asyncio.run(events_of(Scripted([*script, "done"]), [Echo(work=long)], limits=Limits(max_turns=60)))
+    sizes = [len(frame.data) for frame in frames(events)]
+    early, late = sizes[5:20], sizes[-20:]
+    assert max(sizes) < 6_000
+    assert max(late) < 1.2 * max(early)
+    assert sum(sizes) < 50 * 10_000
+
+
+@pytest.fixture
+def client(tmp_path):
+    workbench = Workbench(tmp_path, roster=ScriptedRoster(pace_s=0.01))
+    runs = RunManager(workbench)
+    app = FastAPI()
+    api.install(app, workbench, runs)
+    with TestClient(app) as client:
+        yield client
+        client.portal.call(runs.close)
+    workbench.store.close()
+
+
+def test_a_quick_look_is_quick_while_five_long_runs_go_on(client):
+    """H7: what a page asks for while it is used."""
+    for _ in range(5):
+        client.post("/api/runs", json={"task": "slow", "orchestrator": "scripted"}).raise_for_status()
+    for path in ("/api/state", "/api/trajectories", "/api/state"):
+        asked = time.monotonic()
+        assert client.get(path).status_code == 200
+        assert time.monotonic() - asked < 1
