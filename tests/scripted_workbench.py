@@ -23,7 +23,9 @@ SMALL = "Qwen2.5-Coder-0.5B-Instruct"
 BIG = "Qwen2.5-Coder-1.5B-Instruct"
 HOSTILE = (
     "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
-    "${document.title='owned'}{{constructor}} \x1b[31mred\x1b[0m \u202egnp.exe\u202c </div></li> & é 😀"
+    "${document.title='owned'}{{constructor}} \x1b[31mred\x1b[0m \u202egnp.exe\u202c </div></li> & é 😀 "
+    "<style>*{display:none}</style> <svg onload=\"document.title='owned'\"></svg> [go](javascript:document.title=1) "
+    "![pixel](http://192.0.2.1/pixel?run=1) <think>so</think> <tool_call>{}</tool_call> List<int> <unknown-tag>"
 )
 ANYTHING = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 

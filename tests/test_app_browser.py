@@ -123,6 +123,7 @@ def test_escape_stops_the_run_and_says_what_is_kept(open_page):
 
 
 def test_a_reload_and_a_second_viewer_show_the_same(open_page, browser):
+    """H6"""
     page = open_page()
     run(page, "figures")
     expect(page.locator(".wb-call").first).to_be_visible(timeout=20_000)
@@ -137,6 +138,7 @@ def test_a_reload_and_a_second_viewer_show_the_same(open_page, browser):
 
 
 def test_a_lost_connection_is_said_and_made_good(open_page):
+    """H6"""
     page = open_page()
     page.route("**/events*", lambda route: route.abort())
     run(page, "short")
@@ -172,6 +174,7 @@ def test_an_empty_task_is_refused_in_words(open_page):
 
 
 def test_hostile_text_is_only_ever_text(open_page):
+    """H2, H3: nothing runs, styles, links or loads, and no character vanishes."""
     page = open_page()
     run(page, "hostile <script>document.title='owned'</script>")
     answered(page)
@@ -180,7 +183,12 @@ def test_hostile_text_is_only_ever_text(open_page):
         if where == "#detail":
             page = open_page(f"/trajectories?run={run_id(page)}")
             expect(page.locator(".lv-end")).to_be_visible(timeout=10_000)
-        assert page.locator(f"{where} :is(script, img)").count() == 0
+        assert page.locator(f"{where} :is(script, img, style, a[href*='script:'], [onload], unknown-tag)").count() == 0
+        for text in (
+            "<style>*{display:none}</style>",
+            "<think>so</think> <tool_call>{}</tool_call> List<int> <unknown",
+        ):
+            expect(page.locator(where)).to_contain_text(text)
         expect(page.locator(where)).to_contain_text("<img src=x onerror=")
         expect(page.locator(where)).to_contain_text("⟨U+202E⟩")
         assert "\x1b" not in page.locator(where).inner_text()
@@ -188,6 +196,7 @@ def test_hostile_text_is_only_ever_text(open_page):
 
 
 def test_a_long_observation_is_fetched_when_it_is_opened(open_page):
+    """H7"""
     page = open_page()
     run(page, "long")
     answered(page)
@@ -207,6 +216,7 @@ def test_parallel_calls_each_have_a_card_and_a_rejected_one_says_why(open_page):
 
 
 def test_a_figure_has_a_name_and_keeps_within_bounds(open_page):
+    """C8"""
     page = open_page()
     run(page, "figures")
     figure = page.get_by_role("img", name="Figure figure-1.png returned by Code interpreter")
