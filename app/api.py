@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
-from app import detail_api, rail_api, records_api, stream, views
+from app import detail_api, finding_api, rail_api, records_api, stream, views
 from app.answers import NotFound as NotFound
 from app.answers import json_body as json_body
 from app.runs import RunManager
@@ -43,6 +43,7 @@ def install(app: FastAPI, workbench: Workbench, runs: RunManager) -> None:
     app.include_router(records_api.router(workbench, runs), prefix="/api")
     app.include_router(detail_api.router(runs), prefix="/api")
     app.include_router(rail_api.router(runs), prefix="/api")
+    app.include_router(finding_api.router(runs), prefix="/api")
     app.include_router(_setting_routes(workbench, runs), prefix="/api")
     for error, status in ((NotFound, 404), (BadInput, 400), (WorldFault, 503)):
         app.add_exception_handler(error, _answer(status))
@@ -134,12 +135,13 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
 
     @router.get("/state")
     def state() -> dict[str, Any]:
-        tables = workbench.price_tables()
+        tables, weights = workbench.price_tables(), workbench.weights()
+        embedded = {status.name for status in weights}
         return {
             "orchestrators": [codec.to_data(offer) for offer in workbench.orchestrators()],
-            "tools": [views.tool_view(spec, off, tables) for spec, off in workbench.tools()],
+            "tools": [views.tool_view(spec, off, tables, embedded) for spec, off in workbench.tools()],
             "prices": [views.table_view(table) for table in tables],
-            "weights": [codec.to_data(status) for status in workbench.weights()],
+            "weights": [codec.to_data(status) for status in weights],
             "running": [views.running_view(trajectory) for trajectory in runs.running()],
             "queued": len(runs.queue),
             "trajectories": workbench.store.count(),

@@ -4,7 +4,7 @@ Every sum is made here or below, so that the browser only formats and draws. Unk
 carries the reason beside it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from orchestra_lib import codec
 from orchestra_lib.billing import BillRow, bill
 from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, RunStarted
 from orchestra_lib.preference import Preference
-from orchestra_lib.pricing import Attempt, Price, PriceTable, cost_usd, total
+from orchestra_lib.pricing import Attempt, Price, PriceTable, cost_usd, total, worst_case_usd
 from orchestra_lib.store.summary import Summary
 from orchestra_lib.tool import Observation, ToolSpec
 from orchestra_lib.trajectory import ORCHESTRATOR, Setting, Trajectory
@@ -158,8 +158,13 @@ def _rate(usd: float) -> str:
     return f"${usd:.2f}" if usd == 0 or usd >= 0.01 else f"${usd:.4f}"
 
 
-def tool_view(spec: ToolSpec, off: str | None, tables: Iterable[PriceTable]) -> Data:
-    """One tool beside its slider: what it is, what it costs under each table, how long it takes, why it is off."""
+def tool_view(
+    spec: ToolSpec, off: str | None, tables: Iterable[PriceTable], embedded: Collection[str] = frozenset()
+) -> Data:
+    """One tool beside its slider: what it is, what it costs under each table, how long it takes, why it is off.
+
+    `embedded` names the models that run on this machine; a tool with another model, and the web, is remote.
+    """
     return {
         "name": spec.name,
         "title": spec.title,
@@ -168,9 +173,20 @@ def tool_view(spec: ToolSpec, off: str | None, tables: Iterable[PriceTable]) -> 
         "model": spec.model,
         "off": off,
         "simulated": spec.simulated,
+        "remote": spec.name == "web_search" or (spec.model is not None and spec.model not in embedded),
         "latency_s": spec.typical_latency_s,
         "prices": {table.name: price_text(table.find(spec.priced_as)) for table in tables},
+        "most_usd": {table.name: _most(spec, table) for table in tables},
     }
+
+
+def _most(spec: ToolSpec, table: PriceTable) -> float | None:
+    return worst_case_usd(
+        table.find(spec.priced_as),
+        max_input_tokens=spec.max_input_tokens,
+        max_output_tokens=spec.max_output_tokens,
+        timeout_s=spec.timeout_s,
+    )
 
 
 def table_view(table: PriceTable) -> Data:

@@ -4,8 +4,6 @@ import gradio as gr
 
 from app.pages import shell
 
-KEYS = (("Ctrl+↵", "run"), ("Esc", "stop"), ("↑ ↓", "turn"), ("Enter", "open observation"), ("p", "preferences"))
-
 _WISHES = """
 <section class="lv-left" id="wishes" aria-label="Orchestrator and preferences">
   <div class="lv-sheet-head"><h2>Wishes</h2><span class="wb-sp"></span>
@@ -20,8 +18,15 @@ _WISHES = """
   <section class="lv-grp" id="goals" aria-label="Goals"><h3 class="wb-cap">Goals</h3></section>
   <section class="lv-grp" aria-label="Tools"><h3 class="wb-cap">Tools <span class="wb-sp"></span>
     <span class="lv-plain">avoid ↔ prefer</span></h3><div class="lv-grp" id="tools"></div></section>
-  <section class="lv-grp" aria-label="The model will read"><h3 class="wb-cap">The model will read</h3>
-    <p class="wb-note lv-sentence" id="sentence" aria-live="polite"></p></section>
+  <section class="lv-grp" aria-label="The model will read"><h3 class="wb-cap">The model will read
+    <span class="wb-sp"></span>
+    <button class="wb-btn ghost sm lv-plain" type="button" id="sentence-edit">Edit</button>
+    <button class="wb-btn ghost sm lv-plain" type="button" id="sentence-reset"
+      hidden>Use the sliders’ words</button></h3>
+    <p class="wb-note lv-sentence" id="sentence" aria-live="polite"></p>
+    <div class="lv-own" id="own" hidden><textarea id="own-words" rows="5" aria-label="Your own words for the model"
+      aria-describedby="own-count"></textarea><p class="wb-note" id="own-count"></p>
+      <p class="wb-note">The sliders still weigh where an orchestrator reckons with them.</p></div></section>
 </section>"""
 
 _TASK = """
@@ -29,6 +34,8 @@ _TASK = """
   <label class="wb-sr" for="task">Task</label>
   <textarea id="task" rows="1" placeholder="What should be done?" spellcheck="false"></textarea>
   <div class="lv-bar">
+    <label class="wb-sel sm lv-pick" id="protocol-box" hidden><select id="protocol"
+      aria-label="Protocol"></select></label>
     <label class="wb-in sm lv-num"><input id="limit-cost" type="number" min="0" step="any" placeholder="no"
       aria-label="Limit in US dollars"><small>USD limit</small></label>
     <label class="wb-in sm lv-num"><input id="limit-time" type="number" min="0" step="any" placeholder="no"
@@ -51,16 +58,29 @@ _BODY = f"""
   <div id="main" class="lv-mid" tabindex="-1">
     <h1 class="wb-sr">Live run</h1>{_TASK}
     <div id="notices" role="status"></div>
+    <nav class="lv-rail" id="rail" aria-label="Runs open here" hidden></nav>
     <section class="lv-score" id="score" aria-label="Score" hidden></section>
     <div class="lv-strip" id="strip" hidden></div>
+    <form class="lv-find" id="find" role="search" aria-label="Search in this run" hidden>
+      <label class="wb-in sm"><span data-icon="search" data-small></span><input id="find-text" type="search"
+        placeholder="Search in this run" aria-label="Search in this run" autocomplete="off"></label>
+      <span class="wb-note" id="find-said" role="status"></span><span class="wb-sp"></span>
+      <button class="wb-btn sm" type="button" id="find-back">Before</button>
+      <button class="wb-btn sm" type="submit">Next</button>
+      <button class="wb-btn ghost sm" type="button" id="find-close">Close</button>
+    </form>
     <div class="lv-scroll" id="scroll" tabindex="-1"><ol class="wb-tl" id="timeline" aria-label="Turns"></ol></div>
     <button class="wb-btn sm lv-new" id="newer" hidden></button>
     <p class="wb-sr" id="spoken" aria-live="polite"></p>
   </div>
-  <section class="lv-right" aria-label="Bill"><div id="bill"></div><div id="running"></div></section>
+  <section class="lv-right" aria-label="Bill"><div id="bill"></div>
+    <div class="lv-share"><button class="wb-btn sm" type="button" id="share" hidden>
+      <span data-icon="link" data-small></span>Copy link</button>
+      <span class="wb-note" id="shared" role="status"></span></div>
+    <div id="running"></div></section>
 </div>"""
 
 
 def build() -> gr.HTML:
     """The page's only component."""
-    return shell.page("live", _BODY, KEYS)
+    return shell.page("live", _BODY, ())

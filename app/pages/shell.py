@@ -29,7 +29,9 @@ _MARK = (
 
 def head() -> str:
     """The style sheets and the module that starts a page, all from this server."""
-    sheets = "".join(f'<link rel="stylesheet" href="/wb/{name}.css">' for name in ("tokens", "components", "workbench"))
+    sheets = "".join(
+        f'<link rel="stylesheet" href="/wb/{name}.css">' for name in ("tokens", "components", "workbench", "live")
+    )
     return f'<meta name="color-scheme" content="light dark">{sheets}<script type="module" src="/wb/main.js"></script>'
 
 

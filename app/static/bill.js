@@ -1,9 +1,12 @@
 // The bill beside a run: what is spent and held against the limit, the counters, cost and seconds by payee.
 
-import { el, put } from "./dom.js";
+import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { cost, plain, seconds, tokenCount, unknown, usd } from "./format.js";
+import { cost, count, plain, seconds, tokenCount, unknown, usd } from "./format.js";
 import { kindBox, nominalBadge, statusChip } from "./marks.js";
+import { meter, timeMeter, warning } from "./meters.js";
+
+const QUEUE_LINES = 8;
 
 /** The whole right column of Live for a run, or the idle one when `run` is null. */
 export function drawBill(host, run, table) {
@@ -52,8 +55,9 @@ function running(run) {
   const held = run.held;
   return [
     head(chip, setting.prices),
-    el("div", {}, total(bill), meter(bill.known_usd, held.usd, limit), marks(held, limit, bill.cost_usd === null)),
+    el("div", {}, total(bill), meter(bill.known_usd, held.usd, limit), marks(held, limit, bill)),
     tiles(run.now.toFixed(1), setting.limits.time_s, tokenCount(bill.input_tokens), tokenCount(bill.output_tokens)),
+    clock(run),
     el("hr", { class: "wb-hr" }),
     bill.rows.length || runningCalls(run).length
       ? bars(run)
@@ -71,42 +75,30 @@ function total(bill) {
   );
 }
 
-export function meter(spent, held, limit) {
-  const full = limit ?? Math.max(spent + held, 0.000001);
-  const share = (part) => `${Math.min(100, (part / full) * 100)}%`;
-  const look =
-    limit === null
-      ? "wb-meter open"
-      : spent > limit
-        ? "wb-meter over"
-        : spent > 0.8 * limit
-          ? "wb-meter near"
-          : "wb-meter";
-  const words = `Spent ${usd(spent)}${limit === null ? ", no limit" : ` of ${usd(limit)}`}${held ? `, ${usd(held)} held for running calls` : ""}`;
-  return el(
-    "div",
-    {
-      class: look,
-      role: "meter",
-      "aria-valuemin": 0,
-      "aria-valuemax": full,
-      "aria-valuenow": Math.min(spent, full),
-      "aria-label": words,
-    },
-    limit === null ? null : el("i", { class: "spent", style: { width: share(spent) } }),
-    limit === null ? null : el("i", { class: "held", style: { width: share(held) } }),
-  );
+/** The meter of the seconds, where they are limited; redrawn alone while the clock goes on. */
+function clock(run) {
+  const limit = run.setting.limits.time_s;
+  if (limit === null) return null;
+  return el("div", { id: "clock-meter" }, clockParts(run.now, limit));
 }
 
-function marks(held, limit, partly) {
+const clockParts = (now, limit) => [timeMeter(now, limit), warning(now, limit, "time")];
+
+export function tickClock(run) {
+  const host = byId("clock-meter");
+  if (host) put(host, clockParts(run.now, run.setting.limits.time_s));
+}
+
+function marks(held, limit, bill) {
   const heldWord = held.unknown
     ? ["held ", unknown("a running call has no known worst case")]
     : [`held ${usd(held.usd)}`];
   return el(
     "div",
     { class: "wb-note lv-mk" },
-    el("span", {}, el("i", { class: "sq spent" }), partly ? "spent, as far as known" : "spent"),
+    el("span", {}, el("i", { class: "sq spent" }), bill.cost_usd === null ? "spent, as far as known" : "spent"),
     held.usd || held.unknown ? el("span", {}, el("i", { class: "sq held" }), heldWord) : null,
+    warning(bill.known_usd, limit, "cost"),
     el("span", { class: "wb-sp" }),
     limit === null ? "no limit" : el("span", {}, "limit ", el("b", { text: usd(limit) })),
   );
@@ -183,25 +175,52 @@ function bar(row, share, value) {
   );
 }
 
-/** The other runs that go on, each a link. */
-export function drawRunning(host, runs, current) {
-  const others = runs.filter((run) => run.id !== current);
+/** What else goes on or waits at this server; `answer` is of /api/rail, `open` the ids that have a tab. */
+export function drawOthers(host, { running, queued, waiting }, open, onCancel) {
+  const others = running.filter((run) => !open.includes(run.id));
   put(
     host,
-    others.length === 0
-      ? []
-      : [
+    others.length
+      ? [
           el("hr", { class: "wb-hr" }),
           el("h3", { class: "wb-cap", text: "Also running" }),
-          others.map((run) =>
-            el(
-              "a",
-              { class: "lv-run", href: `/?run=${encodeURIComponent(run.id)}` },
-              el("i", { class: "dot" }),
-              el("span", { class: "lv-cut", text: plain(run.task) }),
-              el("span", { class: "wb-num wb-mut" }, cost(run.cost)),
-            ),
-          ),
-        ],
+          others.map((run) => line(run, el("i", { class: "dot" }), cost(run.cost))),
+        ]
+      : null,
+    waiting
+      ? [
+          el("hr", { class: "wb-hr" }),
+          el("h3", { class: "wb-cap", text: `In the queue: ${count(waiting)}` }),
+          queued.slice(0, QUEUE_LINES).map((run) => waitingLine(run, onCancel)),
+          waiting > QUEUE_LINES
+            ? el("p", { class: "wb-note", text: `and ${count(waiting - QUEUE_LINES)} more after these` })
+            : null,
+        ]
+      : null,
+  );
+}
+
+function line(run, mark, value) {
+  return el(
+    "a",
+    { class: "lv-run", href: `/?run=${encodeURIComponent(run.id)}`, title: plain(run.task) },
+    mark,
+    el("span", { class: "lv-cut", text: plain(run.task) }),
+    el("span", { class: "wb-num wb-mut" }, value),
+  );
+}
+
+function waitingLine(run, onCancel) {
+  return el(
+    "div",
+    { class: "lv-waiting" },
+    line(run, el("span", { class: "wb-mut", text: `${run.place}` }), ""),
+    el("button", {
+      class: "wb-btn ghost sm",
+      type: "button",
+      text: "Cancel",
+      "aria-label": `Cancel ${plain(run.task).slice(0, 60)}, place ${run.place} in the queue`,
+      on: { click: () => onCancel(run.id) },
+    }),
   );
 }

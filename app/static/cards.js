@@ -11,6 +11,16 @@ export function moveCard(step) {
   return true;
 }
 
+const focusedCard = () => document.activeElement?.closest(".wb-call") ?? null;
+
+/** Fold or unfold the card that has the focus. */
+export function foldCard(open) {
+  const button = focusedCard()?.querySelector("[data-fold]");
+  if (!button) return false;
+  if ((button.getAttribute("aria-expanded") === "true") !== open) button.click();
+  return true;
+}
+
 /** Open or close the observation of the focused card. */
 export function openObservation() {
   const card = document.activeElement;

@@ -1,19 +1,14 @@
-// What the user asks for: task, orchestrator, wishes, limits, prices. Remembered in this browser.
+// What the user asks for: task, orchestrator and protocol, wishes, limits, prices. Remembered in this browser.
 
 import { byId, el, put } from "./dom.js";
-import { icon, toolIcon } from "./icons.js";
-import { plain, seconds, unknown, weight } from "./format.js";
-import { Refused, getJson, postJson, runPath } from "./server.js";
-import { nominalBadge } from "./marks.js";
-import { slider, word } from "./slider.js";
+import { plain } from "./format.js";
+import { getJson, runPath } from "./server.js";
+import { Sentence } from "./sentence.js";
+import { Wishes } from "./wishes.js";
 
 const KEY = "wb-order";
-const GOALS = [
-  ["outcome", "Quality"],
-  ["cost", "Low cost"],
-  ["latency", "Low latency"],
-];
 const LIMITS = { cost_usd: "limit-cost", time_s: "limit-time", max_turns: "limit-turns" };
+const PROTOCOLS = { chat: "chat", toolorchestra: "toolorchestra" };
 
 export class Composer {
   /** `onRun(order)` starts a run and `onTable()` is told when another price table is chosen. */
@@ -21,11 +16,11 @@ export class Composer {
     this.onRun = onRun;
     this.onTable = onTable;
     this.state = null;
-    this.goals = {};
-    this.tools = {};
-    this.sentenceTimer = 0;
-    this.busy = false; // a run goes on in this tab
-    this.asking = null;
+    this.wishes = new Wishes(() => this.changed());
+    this.sentence = new Sentence(
+      () => this.wishes.preference(),
+      () => this.keep(),
+    );
     byId("composer").addEventListener("submit", (event) => {
       event.preventDefault();
       this.run();
@@ -33,11 +28,11 @@ export class Composer {
     byId("task").addEventListener("input", () => this.grow());
     byId("orchestrator").addEventListener("change", () => this.chosen());
     byId("prices").addEventListener("change", () => {
-      this.drawTools();
+      this.wishes.drawTools(this.table);
       this.keep();
       this.onTable();
     });
-    for (const id of Object.values(LIMITS)) byId(id).addEventListener("change", () => this.keep());
+    for (const id of ["protocol", ...Object.values(LIMITS)]) byId(id).addEventListener("change", () => this.keep());
     byId("wishes-open").addEventListener("click", () => this.sheet(true));
     byId("wishes-close").addEventListener("click", () => this.sheet(false));
   }
@@ -49,12 +44,10 @@ export class Composer {
     const usable = (offer) => [offer.name, offer.off === null];
     const offers = JSON.stringify([state.orchestrators.map(usable), state.tools.map(usable), state.prices]);
     this.state = state;
+    const kept = first ? remembered() : null;
     if (first) {
-      const kept = remembered();
-      const { outcome, cost, latency } = state.defaults.preference;
-      this.goals = { outcome, cost, latency, ...kept.goals };
-      this.tools = { ...kept.tools };
-      this.drawGoals();
+      this.wishes.set({ ...state.defaults.preference, ...kept.goals }, kept.tools ?? {});
+      this.sentence.set(kept.sentence ?? null);
       this.limits({ max_turns: state.defaults.limits.max_turns, ...kept.limits });
     }
     if (offers === this.offers) {
@@ -62,58 +55,72 @@ export class Composer {
       return;
     }
     this.offers = offers;
-    this.drawPickers(
-      first
-        ? { ...state.defaults, ...remembered() }
-        : { orchestrator: byId("orchestrator").value, prices: byId("prices").value },
-    );
-    this.drawTools();
-    this.askSentence();
+    const now = { orchestrator: byId("orchestrator").value, prices: byId("prices").value };
+    this.drawPickers(first ? { ...state.defaults, ...kept } : now);
+    this.wishes.draw(state.tools, this.table);
+    this.changed();
   }
 
   get table() {
     return this.state?.prices.find((table) => table.name === byId("prices").value) ?? null;
   }
 
+  /** The tools that can be called now. */
+  get tools() {
+    return this.state.tools.filter((tool) => tool.off === null);
+  }
+
+  get offer() {
+    return this.state.orchestrators.find((one) => one.name === byId("orchestrator").value);
+  }
+
   drawPickers(wanted) {
+    const { orchestrators, prices, defaults } = this.state;
     put(
       byId("orchestrator"),
-      this.state.orchestrators.map((offer) =>
+      orchestrators.map((offer) =>
         el("option", { value: offer.name, disabled: offer.off !== null, text: offerText(offer) }),
       ),
     );
-    const usable = this.state.orchestrators.filter((offer) => offer.off === null);
-    byId("orchestrator").value =
-      (usable.find((offer) => offer.name === wanted.orchestrator) ?? usable[0] ?? this.state.orchestrators[0])?.name ??
-      "";
+    const usable = orchestrators.filter((offer) => offer.off === null);
+    const chosen = usable.find((offer) => offer.name === wanted.orchestrator) ?? usable[0] ?? orchestrators[0];
+    byId("orchestrator").value = chosen?.name ?? "";
     put(
       byId("prices"),
-      this.state.prices.map((table) =>
-        el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}` }),
-      ),
+      prices.map((table) => el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}` })),
     );
-    const tables = this.state.prices.map((table) => table.name);
-    byId("prices").value =
-      [wanted.prices, this.state.defaults.prices].find((name) => tables.includes(name)) ?? tables[0];
-    this.chosen();
+    const tables = prices.map((table) => table.name);
+    byId("prices").value = [wanted.prices, defaults.prices].find((name) => tables.includes(name)) ?? tables[0];
+    this.chosen(wanted.protocol);
   }
 
   /** The words beside what is off, without touching what is on. */
   drawReasons() {
     for (const option of byId("orchestrator").options)
       option.textContent = offerText(this.state.orchestrators.find((one) => one.name === option.value));
-    for (const tool of this.state.tools.filter((one) => one.off))
-      byId(`off-${tool.name}`).textContent = `off: ${plain(tool.off)}`;
+    this.wishes.drawReasons(this.state.tools);
     this.drawNote();
   }
 
-  chosen() {
+  chosen(protocol = byId("protocol").value) {
     this.drawNote();
+    this.drawProtocols(protocol);
     this.keep();
   }
 
+  /** The picker of the protocol, where the orchestrator speaks more than one. */
+  drawProtocols(wanted) {
+    const spoken = this.offer?.protocols ?? ["chat"];
+    byId("protocol-box").hidden = spoken.length < 2;
+    put(
+      byId("protocol"),
+      spoken.map((name) => el("option", { value: name, text: PROTOCOLS[name] ?? plain(name) })),
+    );
+    byId("protocol").value = spoken.includes(wanted) ? wanted : spoken[0];
+  }
+
   drawNote() {
-    const offer = this.state.orchestrators.find((one) => one.name === byId("orchestrator").value);
+    const { offer } = this;
     const others = this.state.orchestrators.filter((one) => one.off !== null && one !== offer);
     byId("orchestrator-note").textContent = offer ? plain(offer.off ?? offer.note) : "";
     byId("orchestrators-off").hidden = others.length === 0;
@@ -123,98 +130,13 @@ export class Composer {
     );
     byId("orchestrators-off-count").textContent =
       `${others.length} more ${others.length === 1 ? "is" : "are"} off, why?`;
-    byId("run").disabled = this.busy || !offer || offer.off !== null;
-  }
-
-  drawGoals() {
-    const sliders = GOALS.map(([name, title]) =>
-      slider({
-        id: `goal-${name}`,
-        title,
-        min: 0,
-        value: this.goals[name],
-        shown: (value) => value.toFixed(2),
-        on: (value) => {
-          this.goals[name] = value;
-          this.changed();
-        },
-      }),
-    );
-    put(byId("goals"), el("h3", { class: "wb-cap", text: "Goals" }), sliders);
-  }
-
-  drawTools() {
-    const table = this.table;
-    const rows = this.state.tools.map((tool) =>
-      tool.off
-        ? offTool(tool)
-        : slider({
-            id: `tool-${tool.name}`,
-            title: plain(tool.title),
-            hint: plain(tool.description),
-            min: -1,
-            value: this.tools[tool.name] ?? 0,
-            shown: word,
-            box: el(
-              "span",
-              { class: `wb-kind k-${tool.kind}`, title: `${tool.kind} tool`, "aria-hidden": "true" },
-              icon(toolIcon(tool.kind, tool.name)),
-            ),
-            on: (value) => {
-              this.tools[tool.name] = value;
-              this.changed();
-            },
-            below: [price(tool, table), latency(tool)],
-          }),
-    );
-    put(
-      byId("tools"),
-      rows.length ? rows : el("p", { class: "wb-note", text: "No tools are installed." }),
-      table?.nominal
-        ? el("p", { class: "wb-note" }, nominalBadge(), " prices of hosted equivalents; nobody is billed")
-        : null,
-    );
+    byId("run").disabled = !offer || offer.off !== null;
   }
 
   changed() {
     this.keep();
-    clearTimeout(this.sentenceTimer);
-    this.sentenceTimer = setTimeout(() => this.askSentence(), 80);
-    put(byId("wishes-short"), this.shortWish());
-  }
-
-  shortWish() {
-    const wishes = Object.values(this.tools).filter((value) => Math.abs(value) > 0.05).length;
-    const goals = GOALS.filter(([name]) => this.goals[name] > 0.05).map(
-      ([name]) => `${name === "outcome" ? "quality" : name} ${weight(this.goals[name])}`,
-    );
-    return (
-      [...goals, wishes ? `${wishes} tool wish${wishes === 1 ? "" : "es"}` : null].filter(Boolean).join(" · ") ||
-      "no wishes"
-    );
-  }
-
-  async askSentence() {
-    put(byId("wishes-short"), this.shortWish());
-    this.asking?.abort();
-    this.asking = new AbortController();
-    const { signal } = this.asking;
-    try {
-      const { sentence } = await postJson("/api/preference", { preference: this.preference() }, signal);
-      if (!signal.aborted)
-        byId("sentence").textContent = sentence ? `“${plain(sentence)}”` : "Nothing: no wish is set.";
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      if (!signal.aborted) byId("sentence").textContent = `The sentence is not known: ${error.message}`;
-    }
-  }
-
-  preference() {
-    const offered = new Set(this.state.tools.filter((tool) => !tool.off).map((tool) => tool.name));
-    const tools = Object.fromEntries(
-      Object.entries(this.tools).filter(([name, value]) => value !== 0 && offered.has(name)),
-    );
-    return { ...this.goals, tools };
+    this.sentence.moved();
+    put(byId("wishes-short"), this.wishes.short);
   }
 
   /** The order as the server reads it. */
@@ -227,7 +149,8 @@ export class Composer {
     return {
       task: byId("task").value,
       orchestrator: byId("orchestrator").value,
-      preference: this.preference(),
+      protocol: byId("protocol").value,
+      preference: { ...this.wishes.preference(), sentence: this.sentence.own },
       prices: byId("prices").value,
       limits,
     };
@@ -262,18 +185,26 @@ export class Composer {
     for (const [name, id] of Object.entries(LIMITS)) byId(id).value = values[name] ?? "";
   }
 
+  /** Task and wishes set at once, every slider where it now stands. */
+  take({ task, goals = {}, tools = {}, sentence = null }) {
+    if (task !== undefined) this.setTask(task);
+    this.wishes.set(goals, tools);
+    this.wishes.draw(this.state.tools, this.table);
+    this.sentence.set(sentence);
+    this.changed();
+  }
+
   /** Everything as it was in a stored run. */
   async prefill(runId) {
     const { setting } = await getJson(runPath(runId, "/trajectory"));
-    const { outcome, cost, latency, tools } = setting.preference;
-    this.goals = { outcome, cost, latency };
-    this.tools = { ...tools };
-    this.setTask(setting.task.text);
+    const { outcome, cost, latency, tools, sentence } = setting.preference;
     this.limits(setting.limits);
-    this.drawGoals();
-    this.drawPickers({ orchestrator: setting.orchestrator, prices: setting.prices.name });
-    this.drawTools();
-    this.changed();
+    this.drawPickers({
+      orchestrator: setting.orchestrator,
+      prices: setting.prices.name,
+      protocol: setting.protocol,
+    });
+    this.take({ task: setting.task.text, goals: { outcome, cost, latency }, tools, sentence });
   }
 
   sheet(open) {
@@ -285,10 +216,12 @@ export class Composer {
   keep() {
     const limits = Object.fromEntries(Object.entries(LIMITS).map(([name, id]) => [name, byId(id).value]));
     const data = {
-      goals: this.goals,
-      tools: this.tools,
+      goals: this.wishes.goals,
+      tools: this.wishes.tools,
+      sentence: this.sentence.own,
       limits,
       orchestrator: byId("orchestrator").value,
+      protocol: byId("protocol").value,
       prices: byId("prices").value,
     };
     try {
@@ -308,30 +241,3 @@ function remembered() {
 }
 
 const offerText = (offer) => plain(offer.title) + (offer.off ? ` (off: ${plain(offer.off)})` : "");
-
-function offTool(tool) {
-  return el(
-    "div",
-    { class: "lv-tool-off" },
-    el("span", { class: "wb-kind k-orch", "aria-hidden": "true" }, icon(toolIcon(tool.kind, tool.name))),
-    el("span", {}, plain(tool.title), el("small", { id: `off-${tool.name}`, text: `off: ${plain(tool.off)}` })),
-  );
-}
-
-function price(tool, table) {
-  const text = table ? tool.prices[table.name] : null;
-  return el(
-    "span",
-    {},
-    text ??
-      unknown(table ? `the price table ${table.name} has no price for ${tool.model ?? tool.name}` : "no price table"),
-  );
-}
-
-function latency(tool) {
-  return el(
-    "span",
-    {},
-    tool.latency_s === null ? unknown("nobody has measured how long it takes") : seconds(tool.latency_s),
-  );
-}

@@ -3,30 +3,46 @@
 import { byId, el, put } from "./dom.js";
 import { flip } from "./theme.js";
 
-const PAGES = { l: ["/", "Live"], t: ["/trajectories", "Trajectories"] };
+const PAGES = { l: ["/", "Live"], t: ["/trajectories", "Trajectories"], p: ["/tools", "Tools & prices"], q: ["/sql", "SQL"] };
 const TEXT_FIELD = "textarea, select, [contenteditable], input:not([type=range]):not([type=checkbox])";
 
 let waitingForPage = 0;
 
 /** `own` maps a key to `{ words, run, inFields }`; `run` returns false when it had nothing to do. */
 export function start(own) {
+  drawFoot(own);
   byId("theme").addEventListener("click", flip);
   byId("help").addEventListener("click", () => showAll(own));
   document.addEventListener("keydown", (event) => press(event, own));
 }
+
+/** The keys of this page in its foot: those of the same list that have a `brief` word for it. */
+function drawFoot(own) {
+  const brief = Object.entries(own).filter(([, entry]) => entry.brief);
+  const shown = brief.map(([name, entry]) =>
+    el("span", {}, keyCaps(entry.shown ?? name), ` ${entry.brief}`),
+  );
+  document.querySelector(".wb-foot")?.prepend(...shown);
+}
+
+const keyCaps = (keys) => keys.split(" ").map((key) => [el("kbd", { text: key }), " "]).flat().slice(0, -1);
 
 function press(event, own) {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;
   const inField = event.target.matches?.(TEXT_FIELD);
   const name = `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key}`;
   if (byId("keys").open) return;
+  // After `g` a letter means a page, whatever it means on this one.
+  if (!inField && Date.now() - waitingForPage < 1200 && PAGES[event.key]) {
+    location.assign(PAGES[event.key][0]);
+    return;
+  }
   const entry = own[name];
   if (entry && (!inField || entry.inFields)) {
     if (entry.run(event) !== false) event.preventDefault();
     return;
   }
   if (inField || event.ctrlKey || event.metaKey) return;
-  if (Date.now() - waitingForPage < 1200 && PAGES[event.key]) location.assign(PAGES[event.key][0]);
   waitingForPage = event.key === "g" ? Date.now() : 0;
   if (event.key === "t") flip();
   if (event.key === "?") showAll(own);
@@ -36,6 +52,8 @@ function showAll(own) {
   const everywhere = [
     ["g l", "Live"],
     ["g t", "Trajectories"],
+    ["g p", "Tools & prices"],
+    ["g q", "SQL"],
     ["t", "switch theme"],
     ["?", "all keys"],
     ["Esc", "close"],

@@ -4,6 +4,7 @@ import { el } from "./dom.js";
 import { icon, toolIcon } from "./icons.js";
 
 const STATUS = {
+  queued: ["", "minus", "queued"],
   running: ["run", null, "running"],
   answered: ["ok", "check", "answered"],
   cancelled: ["warn", "warn", "stopped"],
@@ -21,6 +22,17 @@ export function statusChip(status, word) {
   const [look, sign, usual] = STATUS[status] ?? ["", "minus", status];
   const mark = status === "running" ? el("i", { class: "dot" }) : icon(sign, true);
   return el("span", { class: `wb-chip ${look}` }, mark, word ?? usual);
+}
+
+/** The chip of a graded run. */
+export const outcomeChip = (solved) =>
+  el("span", { class: `wb-chip ${solved ? "ok" : "bad"}` }, icon(solved ? "check" : "cross", true), solved ? "solved" : "not solved");
+
+/** The same without a ground, for a narrow place. */
+export function statusMark(status, word) {
+  const [look, sign, usual] = STATUS[status] ?? ["", "minus", status];
+  const mark = status === "running" ? el("i", { class: "dot" }) : icon(sign, true);
+  return el("span", { class: `lv-statusmark ${look}` }, mark, word ?? usual);
 }
 
 export const kindBox = (kind, name = "") =>

@@ -41,6 +41,7 @@ export class Run {
     let usd = 0;
     let unknown = false;
     for (const turn of this.turns) {
+      if (!turn.states.get("running")) continue;
       for (const call of turn.calls) {
         if (call.state !== "running") continue;
         if (call.held === null) unknown = true;
@@ -48,6 +49,17 @@ export class Run {
       }
     }
     return { usd, unknown };
+  }
+
+  /** How often each state occurs among the calls of a turn, kept by the frames: a turn may have thousands. */
+  count(turn, state, n) {
+    turn.states.set(state, (turn.states.get(state) ?? 0) + n);
+  }
+
+  move(turn, call, state) {
+    this.count(turn, call.state, -1);
+    this.count(turn, state, 1);
+    call.state = state;
   }
 
   /** Take one frame; returns the index in `turns` of the turn that it changed, or null. */
@@ -73,6 +85,8 @@ const TAKE = {
       spent: null,
       text: { reasoning: "", content: "" },
       calls: [],
+      open: new Map(), // calls without an observation, by id; a list, because a model may repeat an id
+      states: new Map(),
     };
     run.turns.push(turn);
     return turn;
@@ -96,18 +110,21 @@ const TAKE = {
       derived: null,
       fault: null,
     }));
+    turn.states = new Map([["waiting", turn.calls.length]]);
+    turn.open = new Map();
+    for (const call of turn.calls) turn.open.set(call.id, [...(turn.open.get(call.id) ?? []), call]);
     return turn;
   },
   call_started(run, event) {
-    const call = find(run, event.call_id);
-    call.state = "running";
+    const call = first(run, event.call_id);
+    run.move(run.turn, call, "running");
     call.started = event.t_s;
     call.held = event.held_usd;
     return run.turn;
   },
   call_finished(run, event) {
-    const call = find(run, event.observation.call_id);
-    call.state = event.observation.status;
+    const call = run.turn.open.get(event.observation.call_id).shift();
+    run.move(run.turn, call, event.observation.status);
     call.observation = event.observation;
     call.started = event.observation.started_s;
     call.derived = event.derived;
@@ -127,7 +144,7 @@ const TAKE = {
   },
 };
 
-const find = (run, id) => run.turn.calls.find((call) => call.id === id);
+const first = (run, id) => run.turn.open.get(id)[0];
 
 /** What a turn is doing, in one word. */
 export function phase(turn, run) {

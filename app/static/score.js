@@ -31,17 +31,20 @@ function spansOf(run) {
   return { thinking, calls };
 }
 
-/** Draw the score of a run into `host`, as wide as it is. */
-export function drawScore(host, run) {
+/**
+ * Draw the score of a run into `host`, as wide as it is. Two runs side by side share an axis by the same
+ * `seconds`, and lanes by the same `kinds`; the default is the run's own.
+ */
+export function drawScore(host, run, { seconds: shared, kinds } = {}) {
   const width = Math.max(280, host.clientWidth || 760);
   const narrow = width < 500;
   const { thinking, calls } = spansOf(run);
-  const lanes = ["orch", ...LANES.filter((kind) => calls.some((call) => call.kind === kind))];
+  const used = kinds ?? new Set(calls.map((call) => call.kind));
+  const lanes = ["orch", ...LANES.filter((kind) => used.has(kind))];
   if (lanes.length === 1) lanes.push("basic");
   const [row, left, right] = [narrow ? 17 : 19, narrow ? 26 : 92, 40];
   const bottom = lanes.length * row + 2;
-  const latest = run.finished ? run.now : run.now * 1.06;
-  const span = Math.max(latest, 0.2);
+  const span = Math.max(shared ?? (run.finished ? run.now : run.now * 1.06), 0.2);
   const x = (t) => left + (t / span) * (width - left - right);
   const middle = (kind) => lanes.indexOf(kind) * row + row / 2 + 2;
   const drawing = svg("svg", {
@@ -56,12 +59,27 @@ export function drawScore(host, run) {
     ...grid(span, x, bottom),
     ...lanes.flatMap((kind) => lane(kind, middle(kind), left, width - 8, narrow)),
   );
-  for (const bar of thinking) drawing.append(thought(bar, x, middle("orch")));
+  for (const bar of seen(thinking, x, () => "orch")) drawing.append(thought(bar, x, middle("orch")));
   const labelled = new Map();
-  for (const bar of calls) drawing.append(...callBar(bar, x, middle(bar.kind), row - 6, labelled));
+  for (const bar of seen(calls, x, (call) => `${call.kind} ${look(call)}`))
+    drawing.append(...callBar(bar, x, middle(bar.kind), row - 6, labelled));
   if (run.stop !== "answered") drawing.append(...nowLine(run, x(run.now), bottom, width));
   host.replaceChildren(drawing);
 }
+
+/** The bars that can be told apart: one that lies within a pixel of the last of its lane and look is left out. */
+function seen(bars, x, lane) {
+  const last = new Map();
+  return bars.filter((bar) => {
+    const end = x(bar.end);
+    const covered = last.get(lane(bar)) ?? -Infinity;
+    if (end - covered < 1) return false;
+    last.set(lane(bar), Math.max(covered, end));
+    return true;
+  });
+}
+
+const look = (bar) => (FAILED.has(bar.state) ? "failed" : bar.state === "running" ? "running" : "done");
 
 function sentence(run, calls) {
   const failed = calls.filter((call) => FAILED.has(call.state)).length;

@@ -33,11 +33,13 @@ export async function postJson(address, body, signal) {
   return (await send(address, { method: "POST", headers, body: JSON.stringify(body), signal })).json();
 }
 
+export const deleteJson = async (address) => (await send(address, { method: "DELETE" })).json();
+
 export const runPath = (id, rest = "") => `/api/runs/${encodeURIComponent(id)}${rest}`;
 
 /**
  * Follow a run. Frames arrive once each and in order, whatever the connection does.
- * `on`: frame(event), clock(t_s), broken(message), end(), lost(seconds until the next try), back(), unknown(message).
+ * `on`: frame(event), clock(t_s), queued({ place, waiting }), never(message), broken(message), end(), lost(seconds until the next try), back(), unknown(message).
  * Returns a function that stops following.
  */
 export function follow(id, on) {
@@ -85,6 +87,8 @@ export function follow(id, on) {
       on.frame(event);
     };
     source.addEventListener("clock", (message) => on.clock(JSON.parse(message.data).t_s));
+    source.addEventListener("queued", (message) => on.queued?.(JSON.parse(message.data)));
+    source.addEventListener("never", (message) => on.never?.(JSON.parse(message.data).message));
     source.addEventListener("broken", (message) => on.broken(JSON.parse(message.data).message));
     source.addEventListener("end", () => {
       close();

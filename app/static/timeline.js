@@ -2,7 +2,7 @@
 
 import { el, put } from "./dom.js";
 import { icon, toolIcon } from "./icons.js";
-import { cost, firstLine, plain, seconds, tokenText, unknown, usd } from "./format.js";
+import { cost, count, firstLine, plain, seconds, tokenText, unknown, usd } from "./format.js";
 import { argumentsBox, observationBox } from "./observation.js";
 import { phase } from "./run.js";
 import { whyBox } from "./why.js";
@@ -19,6 +19,10 @@ const CHIPS = {
   cancelled: ["warn", "warn", "cancelled"],
 };
 const FAILED = new Set(["error", "timeout", "rejected"]);
+const FIRST = 40;
+const MORE = 200;
+const REST = "rest";
+const stateWord = (state) => CHIPS[state]?.[2] ?? state;
 
 export class Timeline {
   /** `list` is the `ol` to fill. */
@@ -29,47 +33,128 @@ export class Timeline {
 
   reset(run) {
     this.run = run;
-    this.nodes = new Map(); // turn position -> its list items
+    this.turns = new Map(); // turn position -> its list items by key
     this.choices = new Map(); // what the reader opened or closed, by key
+    this.room = new Map(); // how many calls of a turn are drawn, by position
     this.full = new Map(); // full observations already fetched, by call id
     put(this.list);
   }
 
-  /** Draw the turn at `position` anew. */
-  update(position) {
+  /** Draw the turn at `position` anew, or only the card of one of its calls. */
+  update(position, callId) {
     const turn = this.run.turns[position];
-    const old = this.nodes.get(position) ?? [];
-    const focus = old.some((node) => node.contains(document.activeElement)) ? document.activeElement.dataset.key : null;
-    const items = this.cards(turn, position);
-    this.nodes.set(position, items);
-    if (old.length) {
-      old[0].before(...items);
-      for (const node of old) node.remove();
-    } else {
-      for (const item of items) item.classList.add("new");
-      this.list.append(...items);
-    }
-    if (focus) this.list.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+    const drawn = this.turns.get(position);
+    const only = drawn && callId !== undefined ? this.placesOf(turn, callId) : null;
+    if (only) this.updateSome(turn, position, drawn, only);
+    else this.updateTurn(turn, position, drawn);
   }
 
-  /** New text of a generation: only the text changes. */
+  updateSome(turn, position, drawn, places) {
+    for (const n of places) {
+      const old = drawn.get(n);
+      if (!old) continue; // one of the many that are not drawn: the line below them counts it
+      const item = this.callCard(turn, turn.calls[n], n, position);
+      this.keepFocus(old, () => old.replaceWith(item));
+      drawn.set(n, item);
+    }
+    drawn.get(REST)?.update();
+  }
+
+  updateTurn(turn, position, drawn) {
+    const items = this.cards(turn, position);
+    const old = [...(drawn?.values() ?? [])];
+    if (old.length) {
+      const holder = old.find((node) => node.contains(document.activeElement));
+      this.keepFocus(holder, () => {
+        old[0].before(...items.values());
+        for (const node of old) node.remove();
+      });
+    } else {
+      for (const item of items.values()) item.classList.add("new");
+      this.list.append(...items.values());
+    }
+    this.turns.set(position, items);
+  }
+
+  keepFocus(holder, replace) {
+    const inside = holder?.contains(document.activeElement);
+    const key = inside ? document.activeElement.dataset.key : null;
+    replace();
+    if (key) this.list.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  }
+
+  placesOf(turn, callId) {
+    turn.places ??= Map.groupBy(turn.calls.keys(), (n) => turn.calls[n].id);
+    return turn.places.get(callId) ?? [];
+  }
+
+  /** New text of a generation: only what was added, so that a long one costs no more than a short one. */
   stream(position) {
     const turn = this.run.turns[position];
-    const node = this.nodes.get(position)?.[0];
+    const node = this.turns.get(position)?.values().next().value;
     const reasoning = node?.querySelector("[data-reasoning]");
     const content = node?.querySelector("[data-content]");
     if (!reasoning || !content || phase(turn, this.run) !== node.dataset.phase) return this.update(position);
-    reasoning.textContent = plain(turn.text.reasoning);
-    content.firstChild.textContent = plain(turn.text.content);
+    grow(reasoning, turn.text.reasoning);
+    grow(content, turn.text.content);
   }
 
+  /** The run has ended: what was under way is drawn as it ended. */
   updateAll() {
-    this.run.turns.forEach((_, position) => this.update(position));
+    const open = this.run.turns.findLastIndex((turn) => turn.finished !== null && turn.generation !== null);
+    for (let position = Math.max(0, open); position < this.run.turns.length; position += 1) this.update(position);
+  }
+
+  /** Make sure that a call is among those drawn; returns its list item. */
+  reveal(position, n) {
+    const turn = this.run.turns[position];
+    if (n >= (this.room.get(position) ?? FIRST)) {
+      this.room.set(position, n + 1);
+      this.update(position);
+    }
+    const items = this.turns.get(position);
+    return items?.get(turn.calls.length ? n : 0) ?? null;
+  }
+
+  /** Fold or unfold every turn. */
+  foldAll(open) {
+    for (const node of this.list.querySelectorAll("[data-fold]"))
+      if ((node.getAttribute("aria-expanded") === "true") !== open) this.choices.set(node.dataset.fold, open);
+    for (const position of this.turns.keys()) this.update(position);
   }
 
   cards(turn, position) {
-    if (turn.calls.length) return turn.calls.map((call, n) => this.callCard(turn, call, n, position));
-    return [this.orchestratorCard(turn, position)];
+    if (turn.calls.length === 0) return new Map([[0, this.orchestratorCard(turn, position)]]);
+    const room = this.room.get(position) ?? FIRST;
+    const items = new Map(turn.calls.slice(0, room).map((call, n) => [n, this.callCard(turn, call, n, position)]));
+    if (turn.calls.length > room) items.set(REST, this.rest(turn, position, room));
+    return items;
+  }
+
+  /** The line below the drawn calls of a turn with very many. */
+  rest(turn, position, room) {
+    const words = el("span", { class: "wb-note" });
+    const more = () => {
+      this.room.set(position, room + MORE);
+      this.update(position);
+    };
+    const item = el(
+      "li",
+      { class: "wb-turn lv-rest" },
+      el("span"),
+      el(
+        "div",
+        {},
+        words,
+        el("button", { class: "wb-btn sm", type: "button", text: `Show ${MORE} more`, on: { click: more } }),
+      ),
+    );
+    item.update = () => {
+      const states = [...turn.states].filter(([, n]) => n > 0).map(([state, n]) => `${count(n)} ${stateWord(state)}`);
+      words.textContent = `${count(room)} of ${count(turn.calls.length)} calls are drawn; in all ${states.join(" · ")}`;
+    };
+    item.update();
+    return item;
   }
 
   isOpen(key, usual) {
@@ -110,16 +195,11 @@ export class Timeline {
     });
     const body = [];
     if (unfolded) {
-      body.push(el("p", { class: "wb-say", "data-reasoning": true, text: plain(turn.text.reasoning) }));
-      if (!answered)
-        body.push(
-          el(
-            "p",
-            { class: "wb-say lv-content", "data-content": true },
-            plain(turn.text.content),
-            live ? el("span", { class: "caret" }) : null,
-          ),
-        );
+      body.push(growing("wb-say lv-thought", turn.text.reasoning, { "data-reasoning": true }));
+      if (!answered) {
+        body.push(growing("wb-say lv-content", turn.text.content, { "data-content": true }));
+        if (live) body.at(-1).append(el("span", { class: "caret" }));
+      }
       body.push(whyBox(this, turn, null, position));
     } else if (turn.text.reasoning)
       body.push(el("p", { class: "wb-say lv-fold", text: firstLine(turn.text.reasoning) }));
@@ -157,8 +237,9 @@ export class Timeline {
       cells: this.callCells(call),
     });
     const body = [];
-    if (n === 0 && unfolded) body.push(...said(turn));
-    if (n === 0) body.push(whyBox(this, turn, call, position));
+    if (n === 0 && unfolded && turn.generation?.estimates.length && turn.text.reasoning)
+      body.push(el("p", { class: "wb-say lv-fold", text: firstLine(turn.text.reasoning) })); // all of it is under "why"
+    if (n === 0) body.push(whyBox(this, turn, call, position), unfolded ? spentLine(turn) : null);
     if (unfolded) body.push(argumentsBox(this, call, key, position));
     if (call.observation) body.push(observationBox(this, call, spec, images, key, position));
     const label = `Turn ${number}, ${plain(spec.title)}, ${CHIPS[chip]?.[2] ?? chip}`;
@@ -197,6 +278,7 @@ export class Timeline {
         type: "button",
         "aria-expanded": String(unfolded),
         "data-key": `${key}-fold`,
+        "data-fold": key,
         title: unfolded ? "Fold this turn" : "Unfold this turn",
         on: { click: () => this.toggle(key, usual, position) },
       },
@@ -225,13 +307,23 @@ export class Timeline {
   }
 }
 
-/** What the orchestrator said before it called, and what saying it cost. */
-function said(turn) {
-  const words = [turn.text.reasoning, turn.text.content]
-    .filter(Boolean)
-    .map((text) => el("p", { class: "wb-say", text: plain(text) }));
-  if (!turn.spent || turn.spent.attempts === 0) return words;
+/** What it cost the orchestrator to choose. */
+function spentLine(turn) {
+  if (!turn.spent || turn.spent.attempts === 0) return null;
   const parts = [seconds(turn.generated - turn.started), cost(turn.spent.cost), tokenText(turn.spent)];
   const line = parts.filter(Boolean).flatMap((part) => [" · ", part]);
-  return [...words, el("p", { class: "wb-say wb-note" }, "orchestrator ", line.slice(1))];
+  return el("p", { class: "wb-say wb-note" }, "orchestrator ", line.slice(1));
+}
+
+/** A paragraph whose text is added to while it streams. */
+function growing(look, text, props) {
+  const node = el("p", { class: look, ...props }, document.createTextNode(plain(text)));
+  node.taken = text.length;
+  return node;
+}
+
+function grow(node, text) {
+  if (text.length === node.taken) return;
+  node.firstChild.appendData(plain(text.slice(node.taken)));
+  node.taken = text.length;
 }

@@ -1,0 +1,28 @@
+"""Search within one run, going on or stored."""
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter
+
+from app import finding
+from app.answers import NotFound
+from app.runs import RunManager
+from orchestra_lib import codec
+from orchestra_lib.errors import BadInput
+
+
+def router(runs: RunManager) -> APIRouter:
+    """`GET /runs/ID/find?q=TEXT`: the places in order, as `finding.Hit`."""
+    made = APIRouter()
+
+    @made.get("/runs/{run_id}/find")
+    async def find(run_id: str, q: str = "") -> dict[str, Any]:
+        try:
+            trajectory = await asyncio.to_thread(runs.trajectory, run_id)
+        except BadInput as error:
+            raise NotFound(str(error)) from None
+        hits = await asyncio.to_thread(finding.find, trajectory, q)
+        return {"hits": [codec.to_data(hit) for hit in hits], "most": finding.MAX_HITS}
+
+    return made
