@@ -152,9 +152,18 @@ def _ours(url: str, folder: Path) -> Batch:
     return _engine(OpenAICompatible("scripted", url, "scripted", api_key="none"), folder)
 
 
+def _ours_crowd(url: str, folder: Path) -> Batch:
+    """The same in a program that expects many episodes at once, as the command line does."""
+    from orchestra_lib.play import expect_crowd
+
+    expect_crowd()
+    return _ours(url, folder)
+
+
 def _ours_alone(url: str, folder: Path) -> Batch:
-    """The whole engine but for HTTP: the model is a sleep of 200 ms in this process."""
+    """The whole engine in a crowd but for HTTP: the model is a sleep of 200 ms in this process."""
     from orchestra_lib.generation import Completion, RawCall
+    from orchestra_lib.play import expect_crowd
     from orchestra_lib.pricing import Attempt, Usage
 
     class Sleeper:
@@ -168,6 +177,7 @@ def _ours_alone(url: str, folder: Path) -> Batch:
             attempts = (Attempt(priced_as=self.name, usage=usage, wall_s=LATENCY_S),)
             yield Completion(content="" if calls else "42", calls=calls, finish_reason="stop", attempts=attempts)
 
+    expect_crowd()
     return _engine(Sleeper(), folder)
 
 
@@ -324,6 +334,7 @@ CONTESTANTS = {
     "bare": Contestant("openai", _bare),
     "bare streaming": Contestant("openai", _bare_streaming),
     "ours": Contestant("openai", _ours),
+    "ours crowd": Contestant("openai", _ours_crowd),
     "ours alone": Contestant("openai", _ours_alone),
     "openai-agents": Contestant("openai-agents", _openai_agents),
     "pydantic-ai": Contestant("pydantic-ai-slim", _pydantic_ai),

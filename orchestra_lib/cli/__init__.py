@@ -12,6 +12,7 @@ import typer
 from orchestra_lib.cli import machine, models, prices, records, running
 from orchestra_lib.cli.terminal import complain
 from orchestra_lib.errors import BadInput, WorldFault
+from orchestra_lib.play import expect_crowd
 
 app = typer.Typer(
     name="orchestra",
@@ -28,6 +29,7 @@ for name, group in prices.COMMANDS.items():
 
 def main() -> None:
     """Run the command line; errors of people and of the world become one line."""
+    expect_crowd()
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     try:
         app()
