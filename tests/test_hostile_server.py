@@ -44,6 +44,14 @@ def test_B2_real_numbers_count_once_whatever_else_the_stream_holds(stream):
     assert counts(play(stream, counter=WordPieces())[1]) == (9, 4, False)
 
 
+@pytest.mark.parametrize(
+    "more", [{"prompt_tokens_details": None}, {"prompt_tokens_details": {"cached_tokens": None}}, {}]
+)
+def test_B3_details_that_are_null_mean_that_the_cache_is_unknown(more):
+    read = play(sse(chunk("stop", content="x"), usage(1000, 50, **more)))[1].attempts[0].usage
+    assert (read.input_tokens, read.output_tokens, read.cached_tokens) == (1000, 50, None)
+
+
 @pytest.mark.parametrize("last", [NO_USAGE, ZERO], ids=["null", "zero"])
 def test_B2_missing_usage_is_estimated_by_the_tokenizer_and_labelled_so(last):
     given, made, estimated = counts(
