@@ -19,8 +19,8 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from app import api
-from app.pages import live, shell, trajectories
+from app import api, sql_api, tools_api
+from app.pages import live, shell, sql, tools, trajectories
 from app.runs import RunManager
 from app.security import LOOPBACK, Guard
 from orchestra_lib.errors import BadInput
@@ -53,6 +53,8 @@ def create_app(workbench: Workbench, *, host: str = "127.0.0.1", on_progress: Pr
     app = FastAPI(title="Orchestra Workbench", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
     app.state.runs = runs
     api.install(app, workbench, runs)
+    for router in (tools_api.router(workbench), sql_api.router(workbench)):
+        app.include_router(router, prefix="/api")
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
     _mount_pages(app)
     app.add_middleware(Guard, host=host)
@@ -83,6 +85,10 @@ def _pages() -> gr.Blocks:
         live.build()
     with pages.route("Trajectories", "trajectories"):
         trajectories.build()
+    with pages.route("Tools & prices", "tools"):
+        tools.build()
+    with pages.route("SQL", "sql"):
+        sql.build()
     return pages
 
 

@@ -17,6 +17,8 @@ class Page(NamedTuple):
 PAGES = (
     Page("/", "Live", "Live", "play"),
     Page("/trajectories", "Trajectories", "Runs", "list"),
+    Page("/tools", "Tools &amp; prices", "Tools", "wrench"),
+    Page("/sql", "SQL", "SQL", "cylinder"),
 )
 GLOBAL_KEYS = (("g l", "Live"), ("g t", "Trajectories"), ("t", "theme"), ("?", "all keys"))
 _MARK = (
@@ -30,7 +32,8 @@ _MARK = (
 def head() -> str:
     """The style sheets and the module that starts a page, all from this server."""
     sheets = "".join(
-        f'<link rel="stylesheet" href="/wb/{name}.css">' for name in ("tokens", "components", "workbench", "live")
+        f'<link rel="stylesheet" href="/wb/{name}.css">'
+        for name in ("tokens", "components", "workbench", "live", "tools", "sql")
     )
     return f'<meta name="color-scheme" content="light dark">{sheets}<script type="module" src="/wb/main.js"></script>'
 
@@ -84,7 +87,7 @@ def _top(current: str) -> str:
 
 
 def _current(page: Page, current: str) -> str:
-    return ' aria-current="page"' if page.title.lower() == current else ""
+    return ' aria-current="page"' if (page.path.strip("/") or "live") == current else ""
 
 
 def _foot(keys: tuple[tuple[str, str], ...]) -> str:

@@ -9,7 +9,7 @@ _BARS = 16
 _USE = "SELECT tool, ran, ok, refused, p50_s, p95_s, mean_usd, priced FROM tool_use"
 _CALLERS = """
 SELECT tool, orchestrator, count(*) AS calls FROM calls JOIN trajectories ON id = run_id
-GROUP BY ALL ORDER BY tool, calls DESC, orchestrator
+WHERE calls.status IN ('ok', 'error', 'timeout') GROUP BY ALL ORDER BY tool, calls DESC, orchestrator
 """
 _LATENCIES = f"""
 WITH scale AS (
@@ -48,7 +48,7 @@ def tool_use(store: Store) -> Mapping[str, ToolUse]:
 
 
 def callers(store: Store, tool: str) -> list[tuple[str, int]]:
-    """Who calls a tool and how often, the most frequent first."""
+    """Who had calls of a tool run and how many, the most frequent first."""
     return [(orchestrator, calls) for name, orchestrator, calls in store.query(_CALLERS).rows if name == tool]
 
 

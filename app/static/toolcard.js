@@ -1,0 +1,317 @@
+// The card of one entry: what an orchestrator reads of it beside what was measured, and trying it out.
+
+import { byId, el, put, svg } from "./dom.js";
+import { bytes, count, plain, seconds, unknown, usd } from "./format.js";
+import { icon } from "./icons.js";
+import { kindBox, simulatedBadge } from "./marks.js";
+import { Refused, getJson, postJson } from "./server.js";
+import { BUSY, alertOf, status, weightsWords } from "./toolmarks.js";
+import { TryOut } from "./tryout.js";
+
+const ASK_ABOVE_BYTES = 2e9;
+const FEW = 3;
+
+export class ToolCard {
+  /** `changed` reloads the catalogue, `fetch(name)` begins a download, `prices()` names the table in use. */
+  constructor({ changed, fetch, prices }) {
+    this.changed = changed;
+    this.fetch = fetch;
+    this.prices = prices;
+    this.key = null;
+  }
+
+  show(row, picked, weights) {
+    if (row === null) {
+      this.key = null;
+      put(byId("card"), picked === null ? invitation() : missing(picked));
+      return;
+    }
+    const key = `${row.role}:${row.id}`;
+    if (key !== this.key) this.begin(row, key);
+    this.row = row;
+    put(this.head, this.header(row, weights));
+    put(this.state, this.states(row, weights));
+    if (this.words) put(this.words, reading(row));
+    if (this.figures) put(this.figures, figures(row));
+    this.tryOut?.setRow(row);
+  }
+
+  /** The parts that stay while figures change under them: a form half filled in must not be redrawn. */
+  begin(row, key) {
+    this.key = key;
+    this.head = el("div", {});
+    this.state = el("div", { class: "tp-state" });
+    this.words = row.reads ? el("div", {}) : null;
+    this.figures = row.role === "tool" ? el("div", {}) : null;
+    this.more = row.role === "tool" ? el("div", {}) : null;
+    this.tryOut = row.role === "tool" ? new TryOut(row, this.prices, () => this.tried(row, key)) : null;
+    this.test = row.endpoint ? new EndpointTest(row.id) : null;
+    put(byId("card"), this.head, this.state, this.words, this.figures, this.more, this.tryOut?.node, this.test?.node);
+    if (this.more) this.measured(row, key);
+  }
+
+  async measured(row, key) {
+    try {
+      const found = await getJson(`/api/tools/${encodeURIComponent(row.id)}/measured`);
+      if (this.key === key) put(this.more, distribution(row, found.latency), whoCalls(found.callers));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (this.key === key) put(this.more, alertOf("The measurements could not be read.", error.message));
+    }
+  }
+
+  async tried(row, key) {
+    await this.changed();
+    if (this.key === key) await this.measured(row, key);
+  }
+
+  header(row, weights) {
+    const chip = row.off ? el("span", { class: "wb-chip" }, icon("minus", true), "off") : status(row, null);
+    return el(
+      "header",
+      { class: "tp-head" },
+      kindBox(row.kind, row.id),
+      el("h2", { text: plain(row.title) }),
+      row.simulated ? simulatedBadge() : null,
+      chip,
+      el("span", { class: "wb-sp" }),
+      el("code", { class: "wb-mut wb-mono lv-cut", title: plain(row.id), text: plain(row.id) }),
+    );
+  }
+
+  states(row, weights) {
+    return [
+      row.note ? el("p", { class: "wb-note", text: plain(row.note) }) : null,
+      row.endpoint
+        ? el("p", { class: "wb-note", text: `model ${plain(row.endpoint.model)} · ${count(row.endpoint.context)} tokens of context` })
+        : null,
+      row.off && !weights
+        ? el("div", { class: "wb-alert" }, icon("minus"), el("p", {}, el("b", { text: "Off. " }), plain(row.off)))
+        : null,
+      weights ? this.weights(weights) : null,
+    ];
+  }
+
+  weights(weights) {
+    const busy = BUSY.has(weights.state);
+    const share = weights.total_bytes ? weights.done_bytes / weights.total_bytes : 0;
+    const memory = weights.memory_bytes ? `about ${bytes(weights.memory_bytes)} of memory` : "memory unknown";
+    return el(
+      "div",
+      { class: `wb-alert ${weights.state === "failed" ? "warn" : ""}` },
+      icon(weights.state === "failed" ? "warn" : "down"),
+      el(
+        "div",
+        { class: "tp-weights" },
+        el("p", {}, el("b", { text: busy ? "Its weights are arriving. " : "Its weights are not here. " }), plain(weights.title)),
+        el("p", { class: "wb-note", text: `${memory} · ${plain(weights.licence)}` }),
+        busy || weights.done_bytes
+          ? el("div", { class: "wb-prog" }, el("i", { style: { width: `${share * 100}%` } }))
+          : null,
+        el("p", { class: "wb-note", text: weightsWords(weights) }),
+        weights.error ? el("p", { class: "tp-bad", text: plain(weights.error) }) : null,
+        busy ? null : this.fetchButton(weights),
+      ),
+    );
+  }
+
+  fetchButton(weights) {
+    const big = weights.total_bytes > ASK_ABOVE_BYTES;
+    const word = weights.state === "failed" || weights.state === "partial" ? "Go on fetching" : "Fetch";
+    return el("button", {
+      class: "wb-btn sm",
+      text: `${word} ${bytes(weights.total_bytes - weights.done_bytes)}`,
+      "data-fetch": weights.name,
+      on: {
+        click: async (event) => {
+          const button = event.currentTarget;
+          if (big && !button.dataset.sure) {
+            button.dataset.sure = "yes";
+            button.textContent = `Yes, download ${bytes(weights.total_bytes - weights.done_bytes)}`;
+            return;
+          }
+          button.disabled = true;
+          try {
+            await this.fetch(weights.name);
+          } catch (error) {
+            if (!(error instanceof Refused)) throw error;
+            put(this.state, alertOf("The download could not begin.", error.message));
+          }
+        },
+      },
+    });
+  }
+}
+
+function invitation() {
+  return el(
+    "div",
+    { class: "wb-state" },
+    el("h2", { text: "Nothing is picked" }),
+    el("p", { text: "Pick an entry: its card shows what an orchestrator reads, what was measured, and a form to try it." }),
+  );
+}
+
+function missing(picked) {
+  return el(
+    "div",
+    { class: "wb-state" },
+    el("h2", { text: `There is no ${picked.role} ${plain(picked.id).slice(0, 80)}` }),
+    el("p", { text: "It may have been renamed, or its endpoint taken out of endpoints.toml." }),
+    el("a", { class: "wb-btn", href: "/tools", text: "Show the catalogue" }),
+  );
+}
+
+function reading(row) {
+  return [
+    el("h3", { class: "wb-cap", text: "What the orchestrator reads" }),
+    el("p", { class: "tp-reads", id: "reads", text: plain(row.reads.description) }),
+    el(
+      "details",
+      { class: "tp-schema" },
+      el("summary", { class: "wb-note", text: "and its parameters, as a JSON schema" }),
+      el("pre", { class: "wb-args", tabindex: "0", text: plain(JSON.stringify(row.reads.parameters, null, 2)) }),
+    ),
+  ];
+}
+
+function figures(row) {
+  const use = row.use;
+  const tile = (name, value, note) => el("div", { class: "wb-tile" }, el("span", { text: name }), el("b", {}, value), el("small", {}, note));
+  const none = "not called yet";
+  const ran = use?.ran ?? 0;
+  const stated = row.typical_s === null ? "nobody stated any" : `stated ${seconds(row.typical_s)}`;
+  return [
+    el(
+      "h3",
+      { class: "wb-cap" },
+      "Measured",
+      el("span", { class: "lv-plain", text: "every run in this store" }),
+      el("span", { class: "wb-sp" }),
+      ran
+        ? el("a", { class: "wb-link lv-plain", href: `/trajectories?tool=${encodeURIComponent(row.id)}`, text: "its trajectories" })
+        : null,
+    ),
+    el(
+      "div",
+      { class: "tp-tiles" },
+      tile("Calls", count(ran), use?.refused ? `${count(use.refused)} refused` : "ran"),
+      tile("Went well", ran ? `${Math.round((100 * use.ok) / ran)} %` : unknown(none), ran ? `${count(use.ok)} of ${count(ran)}` : ""),
+      tile("Median", use?.p50_s == null ? unknown(none) : seconds(use.p50_s), stated),
+      tile(
+        "Mean cost",
+        use?.mean_usd == null ? unknown(ran ? "no call has a known cost" : none) : usd(use.mean_usd),
+        use?.priced ? `n ${count(use.priced)}` : "",
+      ),
+    ),
+  ];
+}
+
+function distribution(row, found) {
+  const total = found?.counts.reduce((sum, n) => sum + n, 0) ?? 0;
+  if (total < FEW) return null; // the tiles say all that so few calls tell
+  const { width_s: width, counts } = found;
+  const most = Math.max(...counts);
+  const [high, bar] = [56, 372 / counts.length];
+  const end = width * (counts.length - 1);
+  const { p50_s: p50, p95_s: p95 } = row.use ?? {};
+  const at = (value) => Math.min(370, (value / width) * bar);
+  const line = (value, word, y) =>
+    value == null
+      ? null
+      : [
+          svg("path", { class: "tp-line", d: `M${at(value).toFixed(1)} 4V${high + 6}` }),
+          svg("text", {
+            class: "ink",
+            x: at(value) > 280 ? at(value) - 4 : at(value) + 4,
+            y,
+            "text-anchor": at(value) > 280 ? "end" : "start",
+          }, `${word} ${seconds(value)}`),
+        ];
+  return [
+    el("h3", { class: "wb-cap" }, "Seconds to answer", el("span", { class: "lv-plain", text: `${count(total)} calls that went well` })),
+    svg(
+      "svg",
+      {
+        class: "wb-chart",
+        viewBox: "0 0 372 80",
+        role: "img",
+        "aria-label": `Histogram of seconds: median ${p50 == null ? "unknown" : seconds(p50)}, 95 per cent under ${p95 == null ? "unknown" : seconds(p95)}`,
+      },
+      counts.map((n, place) =>
+        n === 0
+          ? null
+          : svg("rect", {
+              class: `wb-f-${row.kind}`,
+              x: place * bar + 1,
+              y: 6 + high - Math.max(2, (high * n) / most),
+              width: bar - 2,
+              height: Math.max(2, (high * n) / most),
+              rx: 1,
+            }),
+      ),
+      svg("path", { class: "ax", d: `M0 ${high + 6}H372` }),
+      svg("text", { x: 0, y: 77 }, "0 s"),
+      svg("text", { x: 372 - bar, y: 77, "text-anchor": "middle" }, seconds(end)),
+      line(p50, "p50", 12),
+      p95 === p50 ? null : line(p95, "p95", 26),
+    ),
+  ];
+}
+
+function whoCalls(callers) {
+  if (callers.length === 0) return null;
+  const most = callers[0][1];
+  return [
+    el("h3", { class: "wb-cap", text: "Who calls it" }),
+    callers.map(([name, n]) =>
+      el(
+        "div",
+        { class: "wb-hb k-orch" },
+        el("span", { text: plain(name) }),
+        el("u", {}, el("i", { style: { width: `${(100 * n) / most}%` } })),
+        el("span", { class: "wb-num", text: count(n) }),
+      ),
+    ),
+  ];
+}
+
+/** One tiny request to an endpoint, and what came back. */
+class EndpointTest {
+  constructor(name) {
+    this.name = name;
+    this.result = el("div", { role: "status" });
+    this.button = el("button", { class: "wb-btn sm", id: "test-endpoint", text: "Send one tiny request", on: { click: () => this.run() } });
+    this.node = el("div", { class: "tp-test" }, el("h3", { class: "wb-cap", text: "Test" }), this.button, this.result);
+  }
+
+  async run() {
+    this.button.disabled = true;
+    put(this.result, el("p", { class: "wb-note", text: "Asking …" }));
+    try {
+      put(this.result, told(await postJson(`/api/endpoints/${encodeURI(this.name)}/test`, {})));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      put(this.result, alertOf("Nothing was sent.", error.message));
+    }
+    this.button.disabled = false;
+  }
+}
+
+function told(trial) {
+  if (trial.error !== null)
+    return alertOf(`It failed${trial.total_s === null ? "" : ` after ${seconds(trial.total_s)}`}.`, trial.error);
+  const calls = { true: "yes", false: "no, though it was asked to", null: "not asked for: it calls in text" };
+  const lines = [
+    ["first word", trial.first_s === null ? unknown("nothing was streamed") : seconds(trial.first_s)],
+    ["whole reply", seconds(trial.total_s)],
+    ["usage reported", trial.usage ? "yes" : "no: its calls will have no known cost"],
+    ["calls natively", calls[trial.native_call]],
+    ["came back", el("code", { class: "wb-mono", text: plain(trial.text) || "nothing" })],
+  ];
+  return el(
+    "dl",
+    { class: "tr-setting" },
+    lines.map(([name, value]) => [el("dt", { text: name }), el("dd", {}, value)]),
+  );
+}

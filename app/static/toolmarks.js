@@ -1,0 +1,51 @@
+// Marks of Tools & prices: whether an entry can be used, how far its weights are, what went wrong.
+
+import { el } from "./dom.js";
+import { bytes, count, plain, wait } from "./format.js";
+import { icon } from "./icons.js";
+
+export const BUSY = new Set(["fetching", "checking"]);
+
+export function alertOf(what, why) {
+  return el(
+    "div",
+    { class: "wb-alert bad" },
+    icon("warn"),
+    el("p", {}, el("b", { text: `${what} ` }), plain(why)),
+  );
+}
+
+/** Ready, off with the reason, or how far its weights are. */
+export function status(row, weights) {
+  if (weights && BUSY.has(weights.state)) {
+    const share = weights.total_bytes ? weights.done_bytes / weights.total_bytes : 0;
+    return el(
+      "span",
+      { class: "tp-s" },
+      el("span", { class: "wb-chip run" }, el("i", { class: "dot" }), `${weights.state} ${Math.floor(share * 100)} %`),
+      el(
+        "span",
+        { class: "tp-w" },
+        el("span", { class: "wb-prog" }, el("i", { style: { width: `${share * 100}%` } })),
+        weightsWords(weights),
+      ),
+    );
+  }
+  if (row.off === null)
+    return el("span", { class: "tp-s" }, el("span", { class: "wb-chip ok" }, icon("check", true), "ready"));
+  const reason = plain(row.off);
+  return el(
+    "span",
+    { class: "tp-s" },
+    el("span", { class: "wb-chip" }, icon("minus", true), "off"),
+    el("span", { class: "wb-note lv-cut", title: reason, text: reason }),
+  );
+}
+
+export function weightsWords(weights) {
+  const parts = [`${count(Math.floor(weights.done_bytes / 1e6))} of ${count(Math.round(weights.total_bytes / 1e6))} MB`];
+  if (weights.rate_bps) parts.push(`${bytes(Math.round(weights.rate_bps))}/s`);
+  if (weights.eta_s !== null && weights.eta_s !== undefined) parts.push(`${wait(weights.eta_s)} left`);
+  return parts.join(" · ");
+}
+
