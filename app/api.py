@@ -11,6 +11,7 @@ from app.answers import NotFound as NotFound
 from app.answers import json_body as json_body
 from app.runs import RunManager
 from orchestra_lib import codec
+from orchestra_lib.bitmap import bitmap_type
 from orchestra_lib.errors import BadInput, WorldFault
 from orchestra_lib.event import Event
 from orchestra_lib.preference import Preference, describe
@@ -18,12 +19,6 @@ from orchestra_lib.record import record
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Order, Workbench
 
-_IMAGES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 _DEFAULTS = Order(task="what the composer starts from")
 _UNTRUSTED = {"content-security-policy": "default-src 'none'; sandbox", "x-content-type-options": "nosniff"}
 
@@ -114,20 +109,13 @@ def _record_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
     @router.get("/artefacts/{sha256}")
     async def artefact(sha256: str) -> Response:
         data = await asyncio.to_thread(_artefact, workbench, sha256)
-        media_type = image_type(data)
+        media_type = bitmap_type(data)
         headers = {**_UNTRUSTED, "cache-control": "private, max-age=31536000, immutable"}
         if media_type is None:
             headers["content-disposition"] = f'attachment; filename="{sha256[:12]}.bin"'
         return Response(data, media_type=media_type or "application/octet-stream", headers=headers)
 
     return router
-
-
-def image_type(data: bytes) -> str | None:
-    """The media type of a bitmap by its first bytes; None for all else, also for SVG, which can carry scripts."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for start, kind in _IMAGES.items() if data.startswith(start)), None)
 
 
 def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
