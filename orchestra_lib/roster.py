@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 
+from orchestra_lib import chat, toolorchestra
 from orchestra_lib.chat import CallStyle
 from orchestra_lib.ensemble import build, token_counter
 from orchestra_lib.errors import BadInput, WeightsFault, WorldFault
@@ -48,17 +49,23 @@ _BASELINES = {
     "cheapest": "Cheapest able tool",
     "nearest": "Nearest description",
 }
+_BOTH = (chat.PROTOCOL, toolorchestra.PROTOCOL)
+"""What a language model can conduct over; the others speak chat only."""
 _log = logging.getLogger(__name__)
 
 
 @record
 class Offer:
-    """One orchestrator in a picker. `off` says why it cannot be used now; None means it can."""
+    """One orchestrator in a picker. `off` says why it cannot be used now; None means it can.
+
+    `protocols` are those it can conduct over, the usual one first.
+    """
 
     name: str
     title: str
     note: str
     off: str | None = None
+    protocols: tuple[str, ...] = (chat.PROTOCOL,)
 
 
 class Roster:
@@ -136,6 +143,7 @@ class Roster:
                 title="Qwen2.5-Coder 1.5B",
                 note="experimental: the small model chooses freely",
                 off=waiting,
+                protocols=_BOTH,
             ),
             *(Offer(name=name, title=title, note="a baseline without a model") for name, title in _BASELINES.items()),
             self._endpoint_offer(),
@@ -225,14 +233,15 @@ class Roster:
     def _local_offers(self) -> Iterator[Offer]:
         for name in self._local:
             title, note = self._local.words(name)
-            yield Offer(name=name, title=title, note=note, off=self._missing(self._local.model(name).name))
+            off = self._missing(self._local.model(name).name)
+            yield Offer(name=name, title=title, note=note, off=off, protocols=_BOTH)
 
     def _catalogue_offers(self) -> Iterator[Offer]:
         for endpoint in self.endpoints:
             if endpoint.orchestrator:
                 name, title = endpoint.name, f"{endpoint.title} ({endpoint.provider})"
                 note = f"at {self.endpoints.address(name)}"
-                yield Offer(name=name, title=title, note=note, off=self.endpoints.off(name))
+                yield Offer(name=name, title=title, note=note, off=self.endpoints.off(name), protocols=_BOTH)
 
     def _endpoint_offer(self) -> Offer:
         model = self._environ.get("OPENAI_MODEL", "")
@@ -245,6 +254,7 @@ class Roster:
             title=model or "Any OpenAI-compatible endpoint",
             note=f"at {self._environ.get('OPENAI_BASE_URL') or OPENAI_URL}",
             off=missing,
+            protocols=_BOTH,
         )
 
     def _endpoint(self, model: str) -> Policy:

@@ -97,8 +97,10 @@ def scripted_tools(pace_s: float) -> dict[str, ScriptedTool]:
 class TaskPolicy:
     """Plays the script that the task names."""
 
-    def __init__(self, pace_s: float) -> None:
-        self.spec = PolicySpec(name="scripted", priced_as=BIG, max_input_tokens=4000, max_output_tokens=400)
+    def __init__(self, pace_s: float, protocol: str = "chat") -> None:
+        self.spec = PolicySpec(
+            name="scripted", protocol=protocol, priced_as=BIG, max_input_tokens=4000, max_output_tokens=400
+        )
         self._pace_s = pace_s
 
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
@@ -176,6 +178,7 @@ class ScriptedRoster:
         waits = "its weights are arriving, 682 of 1,100 MB"
         return (
             Offer(name="scripted", title="Scripted", note="plays a script; no model"),
+            Offer(name="both", title="Both", note="a script over two protocols", protocols=("chat", "toolorchestra")),
             Offer(name="waiting", title="Free loop 1.5B", note="experimental", off=waits),
         )
 
@@ -184,9 +187,12 @@ class ScriptedRoster:
         return (*((tool.spec, None) for tool in self._tools.values()), (off, "no database is configured"))
 
     def orchestrator(self, name: str) -> TaskPolicy:
-        if name != "scripted":
+        if name not in {"scripted", "both"}:
             raise BadInput(f"there is no orchestrator {name!r}; use scripted")
         return TaskPolicy(self._pace_s)
+
+    def ensemble(self, name: str) -> tuple[TaskPolicy, tuple[ScriptedTool, ...]]:
+        return TaskPolicy(self._pace_s, protocol="toolorchestra"), tuple(self._tools.values())
 
     def tool(self, name: str) -> ScriptedTool:
         return self._tools[name]

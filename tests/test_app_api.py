@@ -149,7 +149,7 @@ def test_a_stopped_run_is_kept_and_stopping_it_again_does_nothing(client):
 
 def test_the_state_says_why_something_is_off(client):
     state = client.get("/api/state").json()
-    assert state["orchestrators"][1]["off"].startswith("its weights")
+    assert state["orchestrators"][-1]["off"].startswith("its weights")
     assert {tool["name"]: tool["off"] for tool in state["tools"]}["sql"] == "no database is configured"
 
 
