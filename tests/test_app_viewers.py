@@ -125,9 +125,8 @@ def test_what_a_viewer_is_sent_does_not_grow_with_the_run():
     assert sum(sizes) < 50 * 10_000
 
 
-@pytest.fixture
-def client(tmp_path):
-    workbench = Workbench(tmp_path, roster=ScriptedRoster(pace_s=0.01))
+@contextlib.contextmanager
+def served(workbench):
     runs = RunManager(workbench)
     app = FastAPI()
     api.install(app, workbench, runs)
@@ -135,6 +134,23 @@ def client(tmp_path):
         yield client
         client.portal.call(runs.close)
     workbench.store.close()
+
+
+@pytest.fixture
+def client(tmp_path):
+    with served(Workbench(tmp_path, roster=ScriptedRoster(pace_s=0.01))) as client:
+        yield client
+
+
+def test_no_key_of_the_environment_reaches_a_visitor(tmp_path, monkeypatch):
+    """H4: the pages are the same for everybody, and what fills them holds no key."""
+    for name in ("OPENAI_API_KEY", "TAVILY_API_KEY", "OPENROUTER_API_KEY"):
+        monkeypatch.setenv(name, "canary-key")
+    monkeypatch.setenv("OPENAI_MODEL", "some-model")
+    with served(Workbench(tmp_path)) as client:
+        state = client.get("/api/state").text
+    assert "some-model" in state
+    assert "canary" not in state
 
 
 def test_a_quick_look_is_quick_while_five_long_runs_go_on(client):
