@@ -22,6 +22,7 @@ import duckdb
 from benchmarks.claims import Claim, claim, note, parser, show
 from orchestra_lib.store.database import OWNED
 from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.migrations import MIGRATIONS
 from orchestra_lib.store.store import Store
 from orchestra_lib.trajectory import Trajectory
 from tests.episodes import events, trajectory
@@ -98,7 +99,7 @@ def _cpu_ms(ask: Callable[[int], object], repeats: int) -> float:
 
 def _million(runs: int) -> Path:
     """The home folder of a store with so many runs, made anew unless an earlier start finished it."""
-    home = Path(tempfile.gettempdir()) / f"orchestra-bench-store-{runs}"
+    home = Path(tempfile.gettempdir()) / f"orchestra-bench-store-{runs}-{len(MIGRATIONS)}"
     if (home / "complete").exists():
         return home
     note(f"making {runs:,} runs in {home}")
@@ -200,6 +201,7 @@ import sys
 from pathlib import Path
 from orchestra_lib.event import TurnFinished
 from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.migrations import MIGRATIONS
 from tests.episodes import events
 with Journal(Path(sys.argv[1])).open(sys.argv[2]) as writer:
     for event in events(sys.argv[2], turns=100_000):

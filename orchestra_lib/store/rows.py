@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestra_lib.billing import spent_on
-from orchestra_lib.codec import dumps, to_data, to_text, well_formed
+from orchestra_lib.codec import to_text, well_formed
 from orchestra_lib.pricing import Attempt, Price, Usage, cost_usd
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
 
 Row = Sequence[Any]
+_ARGUMENTS = Mapping[str, Any]
 _BIGINT = 2**63
 _NO_PRICE = Price(source="")
 
@@ -113,7 +114,7 @@ def _calls(trajectory: Trajectory, turn: Turn, kinds: Mapping[str, str]) -> Iter
             kinds.get(asked.tool),
             seen and str(seen.status),
             asked.arguments_text,
-            None if asked.arguments is None else dumps(to_data(asked)["arguments"]),
+            None if asked.arguments is None else to_text(asked.arguments, _ARGUMENTS),
             asked.recovered,
             seen and seen.text,
             seen and seen.started_s,
@@ -180,11 +181,6 @@ def _mark(call: Call, kinds: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def _clean(value: Any) -> Any:
-    fix = _FIXES.get(type(value))
-    return value if fix is None else fix(value)
-
-
 def _clean_parts(values: Iterable[Any]) -> list[Any]:
     return [value if (fix := _FIXES.get(type(value))) is None else fix(value) for value in values]
 
@@ -194,5 +190,5 @@ _FIXES: Mapping[type, Callable[[Any], Any]] = {
     int: lambda number: number if -_BIGINT <= number < _BIGINT else None,
     tuple: _clean_parts,
     list: _clean_parts,
-    dict: lambda pairs: {_clean(key): _clean(part) for key, part in pairs.items()},
+    dict: lambda pairs: dict(zip(_clean_parts(pairs), _clean_parts(pairs.values()), strict=True)),
 }
