@@ -19,7 +19,8 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from app import api, sql_api, tools_api
+from app import api, docs, sql_api, tools_api
+from app.login import Login, check_password
 from app.pages import live, shell, sql, tools, trajectories
 from app.runs import RunManager
 from app.security import LOOPBACK, Guard
@@ -34,9 +35,11 @@ Progress = Callable[[WeightsStatus], None] | None
 """Hears how far the weights are; the terminal prints it."""
 
 
-def create_app(workbench: Workbench, *, host: str = "127.0.0.1", on_progress: Progress = None) -> FastAPI:
+def create_app(
+    workbench: Workbench, *, host: str = "127.0.0.1", on_progress: Progress = None, password: str | None = None
+) -> FastAPI:
     """The whole app around one workbench. `host` is the address it will be served on: it decides
-    which Host headers are answered.
+    which Host headers are answered. With a `password` nothing is served before the login.
     """
     runs = RunManager(workbench)
 
@@ -55,8 +58,11 @@ def create_app(workbench: Workbench, *, host: str = "127.0.0.1", on_progress: Pr
     api.install(app, workbench, runs)
     for router in (tools_api.router(workbench), sql_api.router(workbench)):
         app.include_router(router, prefix="/api")
+    docs.install(app)
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
     _mount_pages(app)
+    if password is not None:
+        app.add_middleware(Login, password=password)
     app.add_middleware(Guard, host=host)
     return app
 
@@ -99,8 +105,13 @@ def serve(
     *,
     open_browser: bool = True,
     on_progress: Progress = None,
+    password: str | None = None,
+    without_login: bool = False,
 ) -> None:
-    """Serve until interrupted. Raises `BadInput` when the port is taken."""
+    """Serve until interrupted. Raises `BadInput` when the port is taken, for a password that is too short, and
+    for an address that others reach without a password, unless `without_login` says that this is meant.
+    """
+    _check_doors(host, password, without_login=without_login)
     _check_free(host, port)
     shown = "127.0.0.1" if host in LOOPBACK or host in {"0.0.0.0", "::"} else host  # noqa: S104  # compared, not bound
     address = f"http://{shown}:{port}/"
@@ -108,7 +119,7 @@ def serve(
         opener = threading.Timer(1.5, webbrowser.open, [address])
         opener.daemon = True
         opener.start()
-    app = create_app(workbench, host=host, on_progress=on_progress)
+    app = create_app(workbench, host=host, on_progress=on_progress, password=password)
     print(f"Orchestra Workbench: {address}   (Ctrl+C stops it)", file=sys.stderr, flush=True)
     server = _Server(uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=3))
     with suppress(KeyboardInterrupt):  # uvicorn has stopped in order, and raises it again to say why
@@ -131,6 +142,16 @@ def _not_started(tasks: list[str]) -> str:
     shown = "; ".join(" ".join(task.split())[:60] for task in tasks[:3])
     more = f" and {len(tasks) - 3:,} more" if len(tasks) > 3 else ""
     return f"{len(tasks):,} queued {'run was' if len(tasks) == 1 else 'runs were'} not started: {shown}{more}"
+
+
+def _check_doors(host: str, password: str | None, *, without_login: bool) -> None:
+    if password is not None:
+        check_password(password)
+    elif host not in LOOPBACK and not without_login:
+        raise BadInput(
+            f"--host {host} lets others in, and there is no login: whoever reaches it runs tools and spends your keys. "
+            "Give it a password with --password-env NAME or --token-file FILE, or say --without-login"
+        )
 
 
 def _check_free(host: str, port: int) -> None:

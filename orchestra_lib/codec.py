@@ -80,6 +80,12 @@ def fingerprint(data: object) -> str:
     return hashlib.sha256(dumps(data, sort_keys=True).encode()).hexdigest()
 
 
+def schema_of(kind: Any) -> Any:
+    """The JSON schema of a value's plain data, without references."""
+    schema = _adapter(cast(Hashable, kind)).json_schema(mode="serialization")
+    return _plain_schema(schema, schema.get("$defs", {}))
+
+
 class Form:
     """Named fields with any type annotations: their JSON schema, and plain data read into what they name.
 
