@@ -20,12 +20,14 @@ MAX_BYTES = 8 * 2**20
 
 _BINARY = "application/octet-stream"
 _SIGN = r"[A-Za-z0-9+/_-]"
-_BODY = rf"(?:{_SIGN}{{60,80}}(?:\\r\\n|\\n|\r?\n)[ \t]*)*+(?:{_SIGN}++|\\/|%2[BbFf])++(?:=|%3[Dd]){{0,2}}"
+_BREAK = r"(?:\\r\\n|\\n|\r?\n)[ \t]*"
+_BODY = rf"(?:{_SIGN}{{60,80}}{_BREAK}(?={_SIGN}))*+(?:{_SIGN}++|\\/|%2[BbFf])++(?:=|%3[Dd]){{0,2}}"
 _INLINE = re.compile(
     r"(?i:data:(?P<declared>[\w.+-]+\\?/[\w.+-]+)?(?:;[\w.-]+=[\w.-]+)*;base64,)" + rf"(?P<uri>{_BODY})"
     r"|(?<![A-Za-z0-9+/])(?P<bare>(?=iVBORw0KGgo|\\?/9j\\?/|R0lGOD[dl]h|UklGR)" + rf"{_BODY})",
     re.ASCII,
 )
+_BREAKS = re.compile(_BREAK)
 _WRITTEN = {"\\r": "", "\\n": "", "\\/": "/", "%2B": "+", "%2F": "/", "%3D": "="}
 _ESCAPE = re.compile(r"\\r|\\n|\\/|%2[BF]|%3D", re.IGNORECASE)
 _URL_SAFE = str.maketrans("-_", "+/", " \t\r\n=")
@@ -47,15 +49,15 @@ class _Found:
         written = match["uri"] or match["bare"]
         if len(written) < MIN_CHARS:
             return match[0]
-        data, rest = _decoded(written)
+        data, behind, whole = _read(written)
         kind = bitmap_type(data)
         if kind is None and match["bare"]:
             return match[0]
         media_type = kind or _declared(match["declared"])
-        if rest or not is_whole(data):
+        if not whole:
             return f"[{media_type}, cut off: {len(written):,} characters left out]"
         name = self._name(data, media_type)
-        return f"[{media_type}, {len(data):,} bytes, {f'kept as {name}' if name else 'not kept'}]"
+        return f"[{media_type}, {len(data):,} bytes, {f'kept as {name}' if name else 'not kept'}]{behind}"
 
     def _name(self, data: bytes, media_type: str) -> str | None:
         if data not in self.files:
@@ -68,13 +70,27 @@ class _Found:
         return self.files[data].name
 
 
+def _read(written: str) -> tuple[bytes, str, bool]:
+    """The bytes, what stands behind them, and whether none is missing.
+
+    A word on the line below looks like more of the same: it is left out where the picture is whole without it.
+    """
+    *_, last = (0, *(found.start() for found in _BREAKS.finditer(written)))
+    for end in (len(written), last):
+        data, whole = _decoded(written[:end])
+        if whole:
+            return data, written[end:], True
+    return _decoded(written)[0], "", False
+
+
 def _decoded(written: str) -> tuple[bytes, bool]:
-    """The bytes, and whether a sign is left over that stands for no byte: then something is missing."""
+    """As many bytes as there are signs for, and whether they end where they should."""
     plain = _ESCAPE.sub(lambda found: _WRITTEN[found[0].upper() if found[0][0] == "%" else found[0]], written)
     signs = plain.translate(_URL_SAFE)
-    rest = len(signs) % 4 == 1
-    signs = signs[:-1] if rest else signs
-    return base64.b64decode(signs + "=" * (-len(signs) % 4)), rest
+    odd = len(signs) % 4 == 1
+    signs = signs[:-1] if odd else signs
+    data = base64.b64decode(signs + "=" * (-len(signs) % 4))
+    return data, bool(data) and not odd and is_whole(data)
 
 
 def _declared(media_type: str | None) -> str:

@@ -60,6 +60,15 @@ def test_a_file_written_in_base64_is_taken_out_whole(text, kind, data):
         json.loads(said)
 
 
+@pytest.mark.parametrize("behind", ["\nthat was it", "\n", '"}', "\n\nthat"])
+def test_lines_of_a_mail_end_where_the_picture_ends(behind):
+    for size in range(700, 758):  # every length of the last line
+        data = PNG[:8] + NOISE[:size] + PNG[-12:]
+        said, (file,) = take_out(base64.encodebytes(data).decode().rstrip("\n") + behind)
+        assert file.data == data
+        assert said == f"[image/png, {len(data)} bytes, kept as image-1.png]{behind}"
+
+
 def test_the_words_around_it_stay():
     assert (
         take_out(f"before {uri(PNG)}\nafter")[0] == f"before [image/png, {len(PNG)} bytes, kept as image-1.png]\nafter"
