@@ -101,6 +101,14 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
         await asyncio.to_thread(store.delete, run_id)
         return {"deleted": run_id, "restorable": store.trash.has(run_id)}
 
+    @made.get("/runs/{run_id}/trash")
+    def trashed(run_id: str) -> dict[str, bool]:
+        return {"restorable": store.trash.has(run_id)}
+
+    @made.get("/runs/{run_id}/tags")
+    def tags(run_id: str) -> dict[str, Any]:
+        return {"tags": store.tags_of([run_id]).get(run_id, ())}
+
     @made.post("/runs/{run_id}/restore")
     async def restore(run_id: str) -> dict[str, str]:
         await asyncio.to_thread(store.restore, run_id)

@@ -18,8 +18,8 @@ from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.workbench import Workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
-EXPECTED = re.compile(r"status of 404|net::ERR_FAILED")
-"""What Chromium logs by itself for an unknown run and for a connection that a test cuts."""
+EXPECTED = re.compile(r"status of 40[04]|net::ERR_FAILED")
+"""What Chromium logs by itself for an unknown run, a refused filter and for a connection that a test cuts."""
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -48,8 +48,12 @@ def roster():
 
 
 @pytest.fixture(scope="module")
-def base_url(browser, roster, tmp_path_factory):
-    workbench = Workbench(tmp_path_factory.mktemp("home"), roster=roster)
+def workbench(roster, tmp_path_factory):
+    return Workbench(tmp_path_factory.mktemp("home"), roster=roster)
+
+
+@pytest.fixture(scope="module")
+def base_url(browser, workbench):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -33,7 +33,7 @@ def head() -> str:
     """The style sheets and the module that starts a page, all from this server."""
     sheets = "".join(
         f'<link rel="stylesheet" href="/wb/{name}.css">'
-        for name in ("tokens", "components", "workbench", "live", "tools", "sql")
+        for name in ("tokens", "components", "workbench", "live", "tools", "sql", "records")
     )
     return f'<meta name="color-scheme" content="light dark">{sheets}<script type="module" src="/wb/main.js"></script>'
 

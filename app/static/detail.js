@@ -1,23 +1,40 @@
-// One trajectory, drawn from its events by the code that draws it live: score, timeline, bill, setting.
+// One trajectory, drawn from its events by the code that draws it live: score, tabs, bill; and what can be done with it.
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { count, plain, plural, seconds, unknown, usd, weight, when } from "./format.js";
+import { count, plain, seconds, unknown, usd, when } from "./format.js";
 import { billTable } from "./billtable.js";
 import { endCard } from "./endcard.js";
 import { nominalBadge, simulatedBadge, statusChip } from "./marks.js";
+import { Painter } from "./painter.js";
 import { Run } from "./run.js";
 import { drawScore } from "./score.js";
-import { follow, getText, runPath } from "./server.js";
+import { Refused, follow, getJson, getText, postJson, runPath } from "./server.js";
+import { TABS, tabContent } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 
+const COPIES = [
+  ["JSON", "/trajectory"],
+  ["curl", "/copy/curl"],
+  ["Python", "/copy/python"],
+  ["Notebook cell", "/copy/cell"],
+  ["TOML", "/copy/toml"],
+];
+
 export class Detail {
-  /** `onBack` leaves the detail on a narrow screen. */
-  constructor(onBack) {
-    this.onBack = onBack;
+  /**
+   * `on`: back() leaves the detail on a narrow screen, tab(name) turns to a tab, remove(id) and restore(id) a run,
+   * tagged() hears that its tags changed.
+   */
+  constructor(on) {
+    this.on = on;
     this.run = null;
     this.timeline = null;
+    this.tab = "timeline";
+    this.style = null;
+    this.tags = [];
     this.unfollow = () => {};
+    this.painter = new Painter(() => this.facts());
     new ResizeObserver(() => this.drawScore()).observe(byId("main"));
   }
 
@@ -29,6 +46,8 @@ export class Detail {
   show(id) {
     this.unfollow();
     this.run = id ? new Run(id) : null;
+    this.style = null;
+    this.tags = [];
     document.title = "Trajectories · Orchestra Workbench";
     if (!id) {
       put(byId("detail"));
@@ -43,11 +62,12 @@ export class Detail {
         if (this.run === run) act(...given);
       };
     this.unfollow = follow(id, {
-      frame: mine((event) => this.take(event)),
+      frame: mine((event, callId) => this.take(event, callId)),
       clock: mine((t) => run.setClock(t)),
       broken: mine((message) => {
         run.broken = message;
       }),
+      never: mine((message) => this.unknown(message)),
       end: mine(() => this.ended()),
       lost: mine((pause) => this.lost(pause)),
       back: mine(() => byId("detail-lost")?.remove()),
@@ -61,45 +81,81 @@ export class Detail {
     byId("detail").prepend(el("p", { class: "wb-alert warn", id: "detail-lost", role: "status", text: words }));
   }
 
-  unknown(message) {
+  /** There is no such run, or no longer: what can still be done about it. */
+  async unknown(message) {
+    const { id } = this.run;
+    this.timeline = null;
+    const kept = await getJson(runPath(id, "/trash")).catch(() => ({ restorable: false }));
+    if (this.id !== id) return;
+    const back = kept.restorable
+      ? el("button", {
+          class: "wb-btn primary",
+          type: "button",
+          text: "Restore it",
+          on: { click: () => this.on.restore(id) },
+        })
+      : null;
     put(
       byId("detail"),
       el(
         "div",
         { class: "wb-state lv-empty" },
-        el("h2", { text: "There is no such trajectory here" }),
-        el("p", { text: plain(message) }),
+        el("h2", { text: kept.restorable ? "This trajectory was deleted" : "There is no such trajectory here" }),
+        el("p", { text: kept.restorable ? "It is kept in the trash for a day." : plain(message) }),
+        back,
         el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
       ),
     );
+  }
+
+  /** Another tab may have deleted or restored the open run; `gone` were deleted here. */
+  async check(gone) {
+    const { id } = this;
+    if (id === null) return;
+    const there = this.timeline !== null;
+    let found = !gone.includes(id);
+    if (found)
+      await getJson(runPath(id)).catch((error) => {
+        if (error instanceof Refused && error.status === 404) found = false;
+      });
+    if (this.id !== id) return;
+    if (!found && there) {
+      this.unfollow();
+      this.unknown("");
+    } else if (found && !there && byId("detail").querySelector(".wb-state")) {
+      const { tab } = this;
+      this.show(id);
+      this.tab = tab;
+    }
   }
 
   take(event) {
     const position = this.run.feed(event);
     if (event.kind === "run_started") this.frame();
     if (event.kind === "streamed") this.timeline.stream(position);
-    else if (position !== null) this.timeline.update(position);
-    if (event.kind !== "streamed" && this.run.finished !== (event.kind !== "run_finished")) this.facts();
+    else if (position !== null) this.timeline.update(position, event.call_id ?? event.observation?.call_id);
+    if (event.kind !== "streamed") this.painter.ask();
   }
 
   ended() {
+    if (!this.timeline) return;
     this.timeline.updateAll();
     if (this.run.finished) byId("turns").append(endCard(this.run, statusChip(this.run.stop ?? "fault"), null));
     this.facts();
+    if (this.tab !== "timeline") this.drawTab();
   }
 
   frame() {
     const { setting, id } = this.run;
     document.title = `${plain(setting.task.text).slice(0, 60)} · Orchestra Workbench`;
-    const meta = [
-      id,
-      plain(setting.orchestrator),
-      setting.protocol,
-      setting.seed === null ? null : `seed ${setting.seed}`,
-      when(setting.started_at),
-    ]
-      .filter(Boolean)
-      .join(" · ");
+    const seed = setting.seed === null ? null : `seed ${setting.seed}`;
+    const meta = [id, plain(setting.orchestrator), setting.protocol, seed, when(setting.started_at)];
+    const back = el(
+      "button",
+      { class: "wb-btn ghost sm tr-back", type: "button", on: { click: this.on.back } },
+      icon("back", true),
+      "Runs",
+    );
     put(
       byId("detail"),
       el(
@@ -108,71 +164,204 @@ export class Detail {
         el(
           "div",
           { class: "tr-title" },
-          el(
-            "button",
-            {
-              class: "wb-btn ghost sm tr-back",
-              type: "button",
-              on: { click: this.onBack },
-            },
-            icon("back", true),
-            "Runs",
-          ),
+          back,
           el("h2", { class: "tr-task", text: plain(setting.task.text) }),
-          el("p", { class: "wb-note", text: meta }),
+          el("p", { class: "wb-note", text: meta.filter(Boolean).join(" · ") }),
         ),
         this.actions(),
       ),
       el("div", { class: "tr-strip", id: "facts" }),
       el("section", { class: "wb-panel tr-score", id: "d-score", "aria-label": "Score" }),
+      el("nav", { class: "wb-tabs", id: "tabs", "aria-label": "Parts of this trajectory" }),
       el(
         "div",
-        { class: "tr-cols" },
+        { class: "tr-cols", id: "tab-timeline" },
         el("ol", { class: "wb-tl", id: "turns", "aria-label": "Turns" }),
         el("div", { class: "tr-side", id: "side" }),
       ),
+      el("div", { class: "rc-tabbed", id: "tab-other" }),
     );
     this.timeline = new Timeline(byId("turns"));
     this.timeline.reset(this.run);
     this.facts();
+    this.drawTabs();
+    this.loadTags();
   }
 
+  // ---- tabs
+  turnTo(tab) {
+    const wanted = tab && Object.hasOwn(TABS, tab) ? tab : "timeline";
+    const changed = wanted !== this.tab;
+    this.tab = wanted;
+    if (this.timeline && changed) this.drawTabs();
+  }
+
+  drawTabs() {
+    const address = (tab) => {
+      const query = new URLSearchParams(location.search);
+      if (tab === "timeline") query.delete("tab");
+      else query.set("tab", tab);
+      return `/trajectories?${query}`;
+    };
+    const link = ([tab, title]) =>
+      el("a", {
+        href: address(tab),
+        "aria-current": tab === this.tab ? "true" : null,
+        text: title,
+        on: {
+          click: (event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+            event.preventDefault();
+            this.on.tab(tab === "timeline" ? null : tab);
+          },
+        },
+      });
+    put(byId("tabs"), Object.entries(TABS).map(link));
+    byId("tab-timeline").hidden = this.tab !== "timeline";
+    byId("tab-other").hidden = this.tab === "timeline";
+    this.drawTab();
+  }
+
+  async drawTab() {
+    const { tab, run } = this;
+    if (tab === "timeline") return put(byId("tab-other"));
+    const host = byId("tab-other");
+    if (!host.childElementCount) put(host, el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
+    const setStyle = (style) => {
+      this.style = style;
+      this.drawTab();
+    };
+    let content;
+    try {
+      content = await tabContent(tab, run, setStyle, this.style);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      content = el("p", { class: "wb-alert bad", text: `This part could not be read: ${error.message}` });
+    }
+    return this.run === run && this.tab === tab ? put(host, content) : host;
+  }
+
+  // ---- actions
   actions() {
     const { id } = this.run;
-    const said = el("span", { class: "wb-sr", role: "status" });
-    const copy = (get, words) => async () => {
+    const words = el("span", { class: "wb-note", role: "status" });
+    const copied = async (title, text) => {
       try {
-        await navigator.clipboard.writeText(await get());
-        said.textContent = words;
+        await navigator.clipboard.writeText(await text);
+        words.textContent = `${title} copied`;
       } catch (error) {
-        said.textContent = `Not copied: ${error.message}`;
+        words.textContent = `Not copied: ${error.message}`;
       }
-      said.classList.remove("wb-sr");
-      said.classList.add("wb-note");
     };
-    const button = (sign, text, act) =>
-      el("button", { class: "wb-btn sm", type: "button", on: { click: act } }, icon(sign, true), text);
+    const copy = ([title, path]) =>
+      el("button", {
+        class: "wb-btn ghost sm",
+        type: "button",
+        text: title,
+        on: {
+          click: () => {
+            menu.open = false;
+            copied(title, getText(runPath(id, path)));
+          },
+        },
+      });
+    const menu = el(
+      "details",
+      { class: "rc-pop end" },
+      el("summary", { class: "wb-btn sm" }, icon("copy", true), "Copy"),
+    );
+    menu.append(el("div", { class: "rc-menu rc-copies" }, COPIES.map(copy)));
+    const link = `${location.origin}/trajectories?run=${encodeURIComponent(id)}`;
+    const button = (sign, text, act, more = {}) =>
+      el("button", { class: "wb-btn sm", type: "button", on: { click: act }, ...more }, icon(sign, true), text);
     return el(
       "div",
       { class: "tr-btns" },
-      said,
+      words,
       el("a", { class: "wb-btn sm", href: `/?again=${encodeURIComponent(id)}` }, icon("again", true), "Run again"),
       el("a", { class: "wb-btn sm", href: `/?run=${encodeURIComponent(id)}` }, icon("play", true), "Open in Live"),
-      button(
-        "copy",
-        "JSON",
-        copy(() => getText(runPath(id, "/trajectory")), "JSON copied"),
-      ),
-      button(
-        "link",
-        "Link",
-        copy(async () => `${location.origin}/trajectories?run=${encodeURIComponent(id)}`, "Link copied"),
-      ),
+      el("a", { class: "wb-btn sm", href: `/compare?a=${encodeURIComponent(id)}` }, icon("compare", true), "Compare"),
+      menu,
+      button("link", "Link", () => copied("Link", link)),
+      button("trash", "", () => this.on.remove(id), {
+        "aria-label": "Delete",
+        title: "Delete",
+        class: "wb-btn sm icon",
+      }),
     );
   }
 
+  // ---- tags
+  async loadTags() {
+    const { id } = this;
+    const { tags } = await getJson(runPath(id, "/tags")).catch(() => ({ tags: [] }));
+    if (this.id !== id) return;
+    this.tags = tags;
+    this.facts();
+  }
+
+  tagBar() {
+    const input = el("input", {
+      id: "tag-new",
+      type: "text",
+      maxlength: 40,
+      placeholder: "+ tag",
+      "aria-label": "New tag",
+      autocomplete: "off",
+      on: {
+        keydown: (event) => {
+          if (event.key === "Enter" && input.value.trim()) this.setTag(input.value.trim(), true);
+        },
+      },
+    });
+    const tag = (name) =>
+      el(
+        "span",
+        { class: "wb-tag" },
+        plain(name),
+        el("button", {
+          class: "rc-untag",
+          type: "button",
+          "aria-label": `Take the tag ${plain(name)} away`,
+          text: "×",
+          on: { click: () => this.setTag(name, false) },
+        }),
+      );
+    return el(
+      "div",
+      { class: "wb-tile" },
+      el("span", { class: "l", text: "Tags" }),
+      el("span", { class: "rc-tags" }, this.tags.map(tag), input, el("kbd", { text: "a" })),
+      el("span", { class: "wb-note", id: "tag-said", role: "status" }),
+    );
+  }
+
+  async setTag(tag, on) {
+    const { id } = this;
+    try {
+      const { tags } = await postJson("/api/trajectories/tags", { runs: [id], tag, on });
+      if (this.id !== id) return;
+      this.tags = tags[id] ?? [];
+      byId("tag-new").value = "";
+      this.facts();
+      if (on) byId("tag-new").focus();
+      this.on.tagged();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      byId("tag-said").textContent = error.message;
+    }
+  }
+
+  focusTag() {
+    const field = byId("tag-new");
+    field?.focus();
+    return Boolean(field);
+  }
+
+  // ---- figures
   facts() {
     const { run } = this;
+    if (!run?.setting || !this.timeline) return;
     const { setting, bill } = run;
     const tile = (name, ...value) =>
       el("div", { class: "wb-tile" }, el("span", { class: "l", text: name }), el("b", {}, value));
@@ -181,26 +370,27 @@ export class Detail {
       bill.input_tokens === null || bill.output_tokens === null
         ? unknown("a model did not report its tokens")
         : count(bill.input_tokens + bill.output_tokens);
+    const limit = setting.limits.cost_usd;
+    const typed = byId("tag-new")?.value ?? "";
+    const typing = document.activeElement?.id === "tag-new";
     put(
       byId("facts"),
       tile("Status", statusChip(run.finished ? (run.stop ?? "fault") : "running")),
-      tile(
-        "Cost",
-        sum,
-        setting.limits.cost_usd === null ? null : el("small", { text: ` of ${usd(setting.limits.cost_usd)}` }),
-      ),
+      tile("Cost", sum, limit === null ? null : el("small", { text: ` of ${usd(limit)}` })),
       tile("Time", seconds(run.now)),
       tile("Tokens", tokens),
       tile("Turns", count(run.turns.length), el("small", { text: ` of ${setting.limits.max_turns}` })),
       el(
         "span",
-        {},
+        { class: "rc-badges" },
         setting.prices.nominal ? nominalBadge() : null,
-        " ",
         setting.tools.some((tool) => tool.simulated) ? simulatedBadge() : null,
       ),
+      this.tagBar(),
     );
-    put(byId("side"), this.billPanel(), this.settingPanel());
+    byId("tag-new").value = typed;
+    if (typing) byId("tag-new").focus();
+    put(byId("side"), this.billPanel());
     this.drawScore();
   }
 
@@ -216,43 +406,6 @@ export class Detail {
         { class: "wb-note lv-table", title: plain(prices.source) },
         prices.nominal ? nominalBadge() : null,
         `Price table ${plain(prices.name)} of ${prices.dated}`,
-      ),
-    );
-  }
-
-  settingPanel() {
-    const { setting } = this.run;
-    const { preference, limits } = setting;
-    const wishes = Object.entries(preference.tools)
-      .filter(([, value]) => value !== 0)
-      .map(([name, value]) => `${plain(this.run.tool(name).title)} ${weight(value)}`);
-    const known = [
-      ["cost_usd", usd],
-      ["time_s", (v) => `${v} s`],
-      ["max_turns", (v) => plural(v, "turn")],
-      ["tokens", (v) => `${count(v)} tokens`],
-    ]
-      .filter(([name]) => limits[name] !== null)
-      .map(([name, shown]) => shown(limits[name]));
-    const rows = [
-      [
-        "Goals",
-        `quality ${weight(preference.outcome)} · cost ${weight(preference.cost)} · latency ${weight(preference.latency)}`,
-      ],
-      ["Tool wishes", wishes.join(" · ") || "none"],
-      ["The model read", setting.sentence ? `“${plain(setting.sentence)}”` : "nothing"],
-      ["Limits", known.join(" · ")],
-      ["Tools", setting.tools.map((tool) => plain(tool.title)).join(", ") || "none"],
-      ["Seed", setting.seed === null ? "none" : String(setting.seed)],
-    ];
-    return el(
-      "section",
-      { class: "wb-panel", "aria-label": "Setting" },
-      el("header", {}, el("h2", { text: "Setting" })),
-      el(
-        "dl",
-        { class: "tr-setting" },
-        rows.map(([name, value]) => [el("dt", { text: name }), el("dd", { text: value })]),
       ),
     );
   }

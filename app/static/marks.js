@@ -26,7 +26,12 @@ export function statusChip(status, word) {
 
 /** The chip of a graded run. */
 export const outcomeChip = (solved) =>
-  el("span", { class: `wb-chip ${solved ? "ok" : "bad"}` }, icon(solved ? "check" : "cross", true), solved ? "solved" : "not solved");
+  el(
+    "span",
+    { class: `wb-chip ${solved ? "ok" : "bad"}` },
+    icon(solved ? "check" : "cross", true),
+    solved ? "solved" : "not solved",
+  );
 
 /** The same without a ground, for a narrow place. */
 export function statusMark(status, word) {

@@ -1,151 +1,178 @@
 // The Trajectories page: filters and place in the list live in the URL; the detail is drawn by Live's own code.
 
 import { byId, el, put } from "./dom.js";
-import { cost, count, plain, seconds, unknown } from "./format.js";
+import { count, plain } from "./format.js";
 import { Refused, getJson } from "./server.js";
 import { Detail } from "./detail.js";
-import { nominalBadge, simulatedBadge, statusChip } from "./marks.js";
-import { glyph } from "./score.js";
+import { Filters, NAMES, narrowing } from "./filters.js";
+import { closeMenus, drawColumns, drawExport, drawViews, startMenus } from "./menus.js";
+import { Picked, hearOthers } from "./picked.js";
+import { chosenColumns, headCells, runRow, template } from "./runrow.js";
 import { moveCard, openObservation } from "./cards.js";
 import * as keys from "./keys.js";
 
-const FILTERS = { q: "q", status: "f-status", orchestrator: "f-orchestrator", tool: "f-tool" };
-const TYPING_MS = 200;
+const PLACES = ["before", "after"];
 
 class Trajectories {
   constructor() {
     this.page = null;
-    this.detail = new Detail(() => this.close());
-    let typing = 0;
-    byId("filters").addEventListener("submit", (event) => event.preventDefault());
-    byId("q").addEventListener("input", () => {
-      clearTimeout(typing);
-      typing = setTimeout(() => this.filter(), TYPING_MS);
+    this.overview = null;
+    this.picked = new Picked({
+      changed: () => this.drawRows(),
+      reload: (gone = []) => this.reload(gone),
+      open: () => this.detail.id,
     });
-    for (const id of ["f-status", "f-orchestrator", "f-tool"]) byId(id).addEventListener("change", () => this.filter());
-    byId("clear").addEventListener("click", () => this.clear());
-    byId("older").addEventListener("click", () =>
-      this.turnPage(this.page.older, [...this.pages, this.query.get("before")]),
-    );
-    byId("newer").addEventListener("click", () => this.turnPage(this.pages.at(-1), this.pages.slice(0, -1)));
+    this.detail = new Detail({
+      back: () => this.close(),
+      tab: (tab) => this.go(this.with({ tab })),
+      remove: (id) => this.picked.remove([id]),
+      restore: (id) => this.picked.restore([id]),
+      tagged: () => this.reload(),
+    });
+    this.filters = new Filters((query) => {
+      for (const name of ["run", "tab"]) if (this.query.get(name)) query.set(name, this.query.get(name));
+      return this.go(query, { replace: true });
+    });
+    startMenus();
+    drawColumns(() => this.drawRows());
+    byId("older").addEventListener("click", () => this.turnPage("before", this.page.older));
+    byId("newer").addEventListener("click", () => this.turnPage("after", this.page.newer));
     addEventListener("popstate", () => this.open());
+    addEventListener("focus", () => this.page && this.reload());
+    hearOthers(() => this.reload());
   }
 
   get query() {
     return new URLSearchParams(location.search);
   }
 
-  /** The pages before this one, as their cursors; the list has no other memory of where it was. */
-  get pages() {
-    return history.state?.pages ?? [];
+  /** The present address with other values; null takes a name out. */
+  with(changes) {
+    const query = this.query;
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) query.delete(name);
+      else query.set(name, value);
+    }
+    return query;
   }
 
-  go(query, { replace = false, pages = this.pages } = {}) {
+  go(query, { replace = false } = {}) {
     const address = `/trajectories${query.size ? `?${query}` : ""}`;
-    if (replace) history.replaceState({ pages }, "", address);
-    else history.pushState({ pages }, "", address);
+    if (replace) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
     return this.open();
   }
 
-  filter() {
-    const query = new URLSearchParams();
-    for (const [name, id] of Object.entries(FILTERS)) if (byId(id).value) query.set(name, byId(id).value);
-    if (this.query.get("run")) query.set("run", this.query.get("run"));
-    return this.go(query, { replace: true, pages: [] });
-  }
-
-  clear() {
-    for (const id of Object.values(FILTERS)) byId(id).value = "";
-    return this.filter();
-  }
-
-  turnPage(before, pages) {
-    const query = this.query;
-    query.delete("before");
-    if (before) query.set("before", before);
-    return this.go(query, { pages });
+  turnPage(name, place) {
+    byId("rows").scrollTop = 0;
+    return this.go(this.with({ before: null, after: null, [name]: place }));
   }
 
   async open() {
     const query = this.query;
     const wanted = query.get("run");
-    if (wanted !== this.detail.id) {
-      this.detail.show(wanted);
-      this.invite();
-    }
-    query.delete("run");
-    const key = query.toString();
-    if (key !== this.listKey || this.page === null) await this.load(query, key);
+    if (wanted !== this.detail.id) this.detail.show(wanted);
+    if (wanted) this.detail.turnTo(query.get("tab"));
+    else this.invite();
+    this.filters.read(query);
+    drawViews(() => `/trajectories${this.narrowed().size ? `?${this.narrowed()}` : ""}`);
+    const key = [...this.narrowed(), ...PLACES.map((name) => [name, query.get(name)])].join();
+    if (key !== this.listKey) await this.load(key);
     this.mark();
   }
 
-  async load(query, key) {
+  /** The filters of the address, without place, run and tab. */
+  narrowed() {
+    return new URLSearchParams([...this.query].filter(([name]) => NAMES.includes(name)));
+  }
+
+  async reload(gone = []) {
+    this.detail.check(gone);
+    await this.load(this.listKey);
+    this.mark();
+  }
+
+  async load(key) {
     this.listKey = key;
+    const narrowed = this.narrowed();
+    const asked = new URLSearchParams(narrowed);
+    for (const name of PLACES) if (this.query.get(name)) asked.set(name, this.query.get(name));
+    drawExport(narrowed);
+    const counted = getJson(`/api/trajectories/overview?${narrowed}`);
+    counted.catch(() => {}); // the list says it
     try {
-      const pages = ["/api/trajectories", "/api/trajectories/overview"].map((path) => getJson(`${path}?${query}`));
-      const page = Object.assign({}, ...(await Promise.all(pages)));
+      const page = await getJson(`/api/trajectories?${asked}`);
       if (this.listKey !== key) return;
       this.page = page;
-      this.drawFilters(query);
-      this.drawList();
+      this.drawRows();
+      const overview = await counted; // counting a million may take longer than showing fifty
+      if (this.listKey !== key) return;
+      this.overview = overview;
+      this.drawOverview();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      put(
-        byId("rows"),
-        el(
-          "div",
-          { class: "wb-state" },
-          el("h2", { text: "The list could not be read" }),
-          el("p", { text: plain(error.message) }),
-        ),
-      );
+      if (this.listKey === key) this.unreadable(error);
     }
   }
 
-  drawFilters(query) {
-    const choices = { status: this.page.statuses, orchestrator: this.page.orchestrators, tool: this.page.tools };
-    for (const [name, values] of Object.entries(choices)) {
-      const now = query.get(name) ?? "";
-      const all = now && !values.includes(now) ? [...values, now] : values;
-      put(
-        byId(FILTERS[name]),
-        el("option", { value: "", text: "any" }),
-        all.map((value) => el("option", { value, text: plain(value).replaceAll("_", " ") })),
-      );
-      byId(FILTERS[name]).value = now;
-      byId(FILTERS[name]).parentElement.classList.toggle("on", Boolean(now));
-    }
-    if (document.activeElement !== byId("q")) byId("q").value = query.get("q") ?? "";
-    byId("clear").hidden = !Object.keys(FILTERS).some((name) => query.get(name));
+  unreadable(error) {
+    put(
+      byId("rows"),
+      el(
+        "div",
+        { class: "wb-state" },
+        el("h2", { text: "The list could not be read" }),
+        el("p", { text: plain(error.message) }),
+        el("a", { class: "wb-btn", href: "/trajectories", text: "The whole list" }),
+      ),
+    );
   }
 
-  drawList() {
-    const { rows, matches, total, older } = this.page;
+  drawOverview() {
+    const { matches, total } = this.overview;
+    this.filters.offer(this.overview, this.query);
     put(byId("matches"), el("b", { text: count(matches) }), ` of ${count(total)}`);
     byId("count").textContent = `${count(total)} trajector${total === 1 ? "y" : "ies"}`;
-    byId("older").disabled = !older;
-    byId("newer").disabled = !this.query.get("before");
-    put(byId("rows"), rows.length ? rows.map((row) => this.row(row)) : this.nothing(total));
+    if (this.page.rows.length === 0) put(byId("rows"), this.nothing(total));
+  }
+
+  drawRows() {
+    if (!this.page) return;
+    const names = chosenColumns();
+    byId("rows").parentElement.style.setProperty("--rc-cols", template(names));
+    put(byId("head"), headCells(names));
+    byId("older").disabled = !this.page.older;
+    byId("newer").disabled = !this.page.newer;
+    const on = { click: (event, row) => this.click(event, row.id), pick: (row, yes) => this.picked.set(row, yes) };
+    const focused = document.activeElement?.dataset?.id;
+    const rows = this.page.rows.map((row) =>
+      runRow(row, names, `/trajectories?${this.with({ run: row.id })}`, this.picked.has(row.id), on),
+    );
+    put(byId("rows"), rows.length ? rows : this.nothing(this.overview?.total ?? null));
+    if (focused) document.querySelector(`.tr-row[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     this.invite();
+    this.mark();
   }
 
   /** What the right side says while nothing is open. */
   invite() {
-    if (this.detail.id !== null || !this.page?.rows.length) return;
-    const words = "Pick one on the left; j and k move, Enter opens.";
-    put(
-      byId("detail"),
-      el("div", { class: "wb-state lv-empty" }, el("h2", { text: "No trajectory is open" }), el("p", { text: words })),
+    if (this.detail.id !== null) return;
+    const words = "Pick one on the left; j and k move, Enter opens. Select two and press c to compare them.";
+    const state = el(
+      "div",
+      { class: "wb-state lv-empty" },
+      el("h2", { text: "No trajectory is open" }),
+      el("p", { text: words }),
     );
+    put(byId("detail"), this.page?.rows.length ? state : null);
   }
 
   close() {
-    const query = this.query;
-    query.delete("run");
-    return this.go(query);
+    return this.go(this.with({ run: null, tab: null }));
   }
 
   nothing(total) {
+    if (total === null) return el("div", { class: "wb-skel lv-late", "aria-hidden": "true" });
     if (total === 0)
       return el(
         "div",
@@ -154,49 +181,33 @@ class Trajectories {
         el("p", { text: "Every run is kept here, finished or stopped." }),
         el("a", { class: "wb-btn primary", href: "/", text: "Give it a task" }),
       );
+    const names = narrowing(this.query);
+    if (names.length === 0)
+      return el(
+        "div",
+        { class: "wb-state" },
+        el("h2", { text: "Nothing lies beyond this place" }),
+        el("p", { text: "The runs that this link showed are gone, or it was cut." }),
+        el("a", { class: "wb-btn", href: "/trajectories", text: "The newest ones" }),
+      );
     return el(
       "div",
       { class: "wb-state" },
       el("h2", { text: "No trajectory matches" }),
-      el("p", {
-        text: `Drop a filter: ${[...this.query.keys()].filter((name) => name in FILTERS).join(", ") || "page"}.`,
+      el("p", { text: `Drop a filter: ${names.join(", ")}.` }),
+      el("button", {
+        class: "wb-btn",
+        type: "button",
+        text: "Clear filters",
+        on: { click: () => this.filters.clear() },
       }),
-      el("button", { class: "wb-btn", type: "button", text: "Clear filters", on: { click: () => this.clear() } }),
-    );
-  }
-
-  address(id) {
-    const query = this.query;
-    query.set("run", id);
-    return `/trajectories?${query}`;
-  }
-
-  row(row) {
-    const badges = [row.nominal ? nominalBadge(true) : null, row.simulated ? simulatedBadge(true) : null];
-    return el(
-      "a",
-      {
-        class: "tr-row",
-        href: this.address(row.id),
-        "data-id": row.id,
-        on: { click: (event) => this.click(event, row.id) },
-      },
-      el("span", { class: "t", text: plain(row.task) }),
-      el("span", { class: "c" }, badges, statusChip(row.status)),
-      el("span", { class: "m", title: row.wish, text: `${plain(row.orchestrator)} · ${row.wish}` }),
-      el("span", { class: "g" }, glyph(row.glyph)),
-      el("span", { class: "n turns", text: count(row.turns) }),
-      el("span", { class: "n" }, el("b", {}, cost(row.cost))),
-      el("span", { class: "n" }, row.seconds === null ? unknown("the run has not ended") : seconds(row.seconds)),
     );
   }
 
   click(event, id) {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
-    const query = this.query;
-    query.set("run", id);
-    this.go(query);
+    this.go(this.with({ run: id }));
   }
 
   mark() {
@@ -205,6 +216,7 @@ class Trajectories {
       else row.removeAttribute("aria-current");
     }
     byId("wb").classList.toggle("tr-open", this.detail.id !== null);
+    this.picked.draw();
   }
 
   /** j and k: the row after or before the focused or opened one. */
@@ -218,24 +230,40 @@ class Trajectories {
     next.scrollIntoView({ block: "nearest" });
     return true;
   }
+
+  /** s: select the focused row, or the open one. */
+  select() {
+    const row = document.activeElement?.classList.contains("tr-row")
+      ? document.activeElement
+      : document.querySelector(".tr-row[aria-current]");
+    const box = row?.parentElement.querySelector("input");
+    box?.click();
+    return Boolean(box);
+  }
 }
 
 export async function start() {
   const list = new Trajectories();
   keys.start({
-    j: { words: "next trajectory", run: () => list.step(1) },
+    j: { shown: "j k", words: "next trajectory", brief: "next, previous", run: () => list.step(1) },
     k: { words: "trajectory before", run: () => list.step(-1) },
-    n: { words: "next turn", run: () => moveCard(1) },
+    n: { shown: "n p", words: "next turn", brief: "turn", run: () => moveCard(1) },
     p: { words: "turn before", run: () => moveCard(-1) },
-    Enter: { words: "open the row, or the observation of the turn", run: openObservation },
-    "/": { words: "search", run: () => byId("q").focus() },
-    "[": { words: "newer", run: () => byId("newer").click() },
+    Enter: { words: "open the row, or the observation of the turn", brief: "open", run: openObservation },
+    "/": { words: "search", brief: "search", run: () => byId("q").focus() },
+    s: { words: "select the row", brief: "select", run: () => list.select() },
+    c: { words: "compare the two that are selected", brief: "compare", run: () => list.picked.compare() },
+    a: { words: "add a tag", brief: "tag", run: () => list.detail.focusTag() },
+    "[": { shown: "[ ]", words: "newer", brief: "newer, older", run: () => byId("newer").click() },
     "]": { words: "older", run: () => byId("older").click() },
     Escape: {
       shown: "Esc",
-      words: "leave the search field",
+      words: "close a menu, leave the search field",
       inFields: true,
-      run: () => document.activeElement?.blur(),
+      run: () => {
+        closeMenus();
+        document.activeElement?.blur();
+      },
     },
   });
   await list.open();

@@ -1,0 +1,111 @@
+// The chips of the list: what each narrows to stands in it, and all of it stands in the address.
+
+import { byId, el, put } from "./dom.js";
+import { plain } from "./format.js";
+import { CostRange } from "./costrange.js";
+
+const CHOICES = ["status", "outcome", "orchestrator", "tool", "tag", "simulated", "nominal"];
+const RANGES = { date: ["since", "until"], time: ["time_min", "time_max"] };
+const COSTS = ["cost_min", "cost_max"];
+const YES_NO = ["yes", "no"];
+const TYPING_MS = 200;
+/** Everything that narrows the list, as the address names it. */
+export const NAMES = ["q", ...CHOICES, ...Object.values(RANGES).flat(), ...COSTS];
+const WORDS = { q: "text", since: "date", until: "date", time_min: "seconds", time_max: "seconds" };
+
+export class Filters {
+  /** `onChange(query)` hears the filters alone, as an address has them. */
+  constructor(onChange) {
+    this.onChange = onChange;
+    this.costs = [null, null];
+    let typing = 0;
+    const soon = () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => this.changed(), TYPING_MS);
+    };
+    byId("filters").addEventListener("submit", (event) => event.preventDefault());
+    byId("q").addEventListener("input", soon);
+    for (const name of CHOICES) byId(`f-${name}`).addEventListener("change", () => this.changed());
+    for (const name of Object.values(RANGES).flat()) byId(`f-${name}`).addEventListener("input", soon);
+    byId("clear").addEventListener("click", () => this.clear());
+    this.range = new CostRange(byId("cost"), (...ends) => {
+      this.costs = ends;
+      this.changed();
+    });
+  }
+
+  changed() {
+    const query = new URLSearchParams();
+    for (const name of NAMES) {
+      const value = COSTS.includes(name)
+        ? this.costs[COSTS.indexOf(name)]
+        : byId(name === "q" ? "q" : `f-${name}`).value;
+      if (value !== null && String(value).trim() !== "") query.set(name, String(value));
+    }
+    this.onChange(query);
+  }
+
+  clear() {
+    this.onChange(new URLSearchParams());
+  }
+
+  /** Show what the address narrows to; a field that is being typed in keeps what is typed. */
+  read(query) {
+    this.costs = COSTS.map((name) => (query.has(name) ? Number(query.get(name)) : null));
+    for (const name of NAMES) {
+      const field = byId(name === "q" ? "q" : `f-${name}`);
+      if (!field || field.tagName !== "INPUT" || field === document.activeElement) continue;
+      field.value = query.get(name) ?? "";
+    }
+    for (const name of CHOICES) this.choice(name, query.get(name) ?? "");
+    for (const [name, [low, high]] of Object.entries(RANGES)) {
+      const words = between(query.get(low), query.get(high));
+      byId(`f-${name}`).textContent = words ?? "any";
+      byId(`f-${name}`).parentElement.classList.toggle("on", words !== null);
+    }
+    byId("clear").hidden = !NAMES.some((name) => query.get(name));
+  }
+
+  /** New choices and new bars, when the list has counted. */
+  offer(overview, query) {
+    this.offered = {
+      status: overview.statuses,
+      outcome: overview.outcomes,
+      orchestrator: overview.orchestrators,
+      tool: overview.tools,
+      tag: overview.tags,
+      simulated: YES_NO,
+      nominal: YES_NO,
+    };
+    for (const name of CHOICES) this.choice(name, query.get(name) ?? "");
+    byId("f-tag").parentElement.hidden = overview.tags.length === 0 && !query.get("tag");
+    this.range.show(overview.costs, ...this.costs);
+  }
+
+  choice(name, now) {
+    const select = byId(`f-${name}`);
+    const values = this.offered?.[name] ?? [];
+    const all = now && !values.includes(now) ? [...values, now] : values;
+    put(
+      select,
+      el("option", { value: "", text: "any" }),
+      all.map((value) => el("option", { value, text: plain(value).replaceAll("_", " ") })),
+    );
+    select.value = now;
+    select.parentElement.classList.toggle("on", Boolean(now));
+  }
+}
+
+function between(low, high) {
+  if (low && high) return low === high ? low : `${low} to ${high}`;
+  if (low) return `from ${low}`;
+  return high ? `up to ${high}` : null;
+}
+
+/** The names of the filters that an address has, for a sentence. */
+export function narrowing(query) {
+  const names = NAMES.filter((name) => query.get(name)).map(
+    (name) => WORDS[name] ?? (COSTS.includes(name) ? "cost" : name),
+  );
+  return [...new Set(names)];
+}

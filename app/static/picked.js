@@ -1,0 +1,182 @@
+// The rows that are selected: how many, and what can be done with them together.
+
+import { byId, el, put } from "./dom.js";
+import { icon } from "./icons.js";
+import { count, plural } from "./format.js";
+import { Refused, deleteJson, postJson, runPath } from "./server.js";
+
+const others = new BroadcastChannel("wb-runs");
+
+/** Tell the other tabs of this browser that runs are gone or back. */
+export const tellOthers = () => others.postMessage("changed");
+export const hearOthers = (act) => others.addEventListener("message", act);
+
+export class Picked {
+  /** `on`: changed() redraws the list's boxes, reload() reads the list anew, open() is the id that is open or null. */
+  constructor(on) {
+    this.on = on;
+    this.runs = new Map();
+  }
+
+  has = (id) => this.runs.has(id);
+
+  set(row, picked) {
+    if (picked) this.runs.set(row.id, row.task);
+    else this.runs.delete(row.id);
+    this.draw();
+  }
+
+  clear() {
+    this.runs.clear();
+    this.on.changed();
+    this.draw();
+  }
+
+  /** The two runs that `c` compares: two selected ones, or the selected and the open one. Null when there are not two. */
+  get pair() {
+    const ids = [...this.runs.keys()];
+    if (ids.length === 2) return ids;
+    const open = this.on.open();
+    if (ids.length === 1 && open && open !== ids[0]) return [open, ids[0]];
+    return null;
+  }
+
+  compare() {
+    const pair = this.pair;
+    const open = this.on.open();
+    if (pair) location.assign(`/compare?a=${encodeURIComponent(pair[0])}&b=${encodeURIComponent(pair[1])}`);
+    else if (this.runs.size === 0 && open) location.assign(`/compare?a=${encodeURIComponent(open)}`);
+    else return false;
+    return true;
+  }
+
+  draw() {
+    const n = this.runs.size;
+    byId("picked").hidden = n === 0;
+    if (n === 0) return put(byId("picked"));
+    const button = (sign, text, act, more = {}) =>
+      el("button", { class: "wb-btn sm", type: "button", on: { click: act }, ...more }, icon(sign, true), text);
+    const two = this.pair !== null;
+    return put(
+      byId("picked"),
+      el("b", { text: `${count(n)} selected` }),
+      el("span", { class: "wb-sp" }),
+      button("compare", ["Compare ", el("kbd", { text: "c" })], () => this.compare(), {
+        disabled: !two,
+        title: two ? null : "Compare takes two: select exactly two, or one beside the open one",
+      }),
+      button("tag", "Tag", () => this.tag()),
+      button("trash", "Delete", () => this.remove([...this.runs.keys()])),
+      el("button", { class: "wb-btn ghost sm", type: "button", text: "Clear", on: { click: () => this.clear() } }),
+    );
+  }
+
+  async tag() {
+    const word = await ask({
+      title: `Tag ${plural(this.runs.size, "run")}`,
+      field: "Tag",
+      yes: "Tag",
+    });
+    if (!word) return;
+    await said(() => postJson("/api/trajectories/tags", { runs: [...this.runs.keys()], tag: word }));
+    this.on.reload();
+  }
+
+  /** Ask, delete, and offer to undo it. */
+  async remove(ids) {
+    const sure = await ask({
+      title: `Delete ${ids.length === 1 ? "this run" : plural(ids.length, "run")}?`,
+      words: "Its record goes to the trash and is kept there for a day; Undo brings it back.",
+      yes: "Delete",
+      danger: true,
+    });
+    if (!sure) return;
+    const gone = [];
+    await said(async () => {
+      for (const id of ids) {
+        await deleteJson(runPath(id));
+        gone.push(id);
+      }
+    });
+    for (const id of gone) this.runs.delete(id);
+    if (gone.length) notice(`${plural(gone.length, "run")} deleted.`, ["Undo", () => this.restore(gone)]);
+    this.draw();
+    tellOthers();
+    this.on.reload(gone);
+  }
+
+  async restore(ids) {
+    await said(async () => {
+      for (const id of ids) await postJson(runPath(id, "/restore"), {});
+      notice(`${plural(ids.length, "run")} restored.`);
+    });
+    tellOthers();
+    this.on.reload();
+  }
+}
+
+/** Say something under the list, with one thing to do about it. */
+export function notice(words, action = null) {
+  byId("notice").hidden = false;
+  put(
+    byId("notice"),
+    el("span", { text: words }),
+    el("span", { class: "wb-sp" }),
+    action ? el("button", { class: "wb-btn sm", type: "button", text: action[0], on: { click: action[1] } }) : null,
+    el("button", {
+      class: "wb-btn ghost sm",
+      type: "button",
+      text: "Close",
+      on: {
+        click: () => {
+          byId("notice").hidden = true;
+        },
+      },
+    }),
+  );
+}
+
+/** Do it, or say why it could not be done. */
+export async function said(act) {
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    notice(error.message);
+  }
+}
+
+/** A question in a dialog; resolves with what was typed (or true), or with null. */
+export function ask({ title, words = null, field = null, yes, danger = false }) {
+  const dialog = byId("ask");
+  const input = field ? el("input", { type: "text", maxlength: 40, "aria-label": field, autocomplete: "off" }) : null;
+  return new Promise((resolve) => {
+    const close = (value) => {
+      resolve(value);
+      dialog.close();
+    };
+    const form = el(
+      "form",
+      {
+        on: {
+          submit: (event) => {
+            event.preventDefault();
+            close(input ? input.value.trim() : true);
+          },
+        },
+      },
+      el("h2", { id: "ask-title", text: title }),
+      words ? el("p", { class: "wb-note", text: words }) : null,
+      input ? el("label", { class: "wb-in" }, input) : null,
+      el(
+        "div",
+        { class: "rc-ask" },
+        el("button", { class: "wb-btn", type: "button", text: "Keep as it is", on: { click: () => close(null) } }),
+        el("button", { class: `wb-btn ${danger ? "danger" : "primary"}`, type: "submit", text: yes }),
+      ),
+    );
+    put(dialog, form);
+    dialog.addEventListener("close", () => resolve(null), { once: true });
+    dialog.showModal();
+  });
+}
