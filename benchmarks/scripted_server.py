@@ -2,7 +2,7 @@
 
     python -m benchmarks.scripted_server --latency 0.2        # prints its address and serves until it is ended
 
-It counts the tool results in a request to know where the script is, streams when asked to, and spends
+It counts the replies in a request to know where the script is, streams when asked to, and spends
 next to nothing itself. Only the standard library, so that any interpreter can run it.
 """
 
@@ -76,7 +76,7 @@ def _response(head: bytes, body: bytes) -> bytes:
 
 def _move(request: dict[str, Any]) -> dict[str, Any]:
     """The next message of the script; every call has its own argument, since a repeat would count as a loop."""
-    done = sum(message.get("role") == "tool" for message in request["messages"])
+    done = sum(message.get("role") == "assistant" for message in request["messages"])
     names = [tool["function"]["name"] for tool in request.get("tools") or ()]
     if done < CALLS and names:
         return _call(
