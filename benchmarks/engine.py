@@ -29,7 +29,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--rivals", default=sys.executable, help="interpreter whose environment has the rivals")
     chosen = options.parse_args()
-    rollouts, repeats, many = (4, 1, 20) if chosen.quick else (200, 5, 1000)
+    rollouts, repeats, many = (4, 1, 20) if chosen.quick else (100, 5, 1000)
     cpu_ms, titles = _overhead(rollouts, repeats, chosen.rivals)
     show([*_compared(cpu_ms, titles), *_crowd(many, cpu_ms["bare"])], as_json=chosen.json)
 
