@@ -30,7 +30,7 @@ GRACE_S = 0.8
 
 
 class Caller:
-    """Runs the calls of one episode. `refused_repeats` counts repeats that were not run; `answer` is what a
+    """Runs the calls of one episode. `repeating_turns` counts turns with repeats that were not run; `answer` is what a
     tool whose purpose is to answer has answered."""
 
     def __init__(
@@ -42,7 +42,8 @@ class Caller:
         log: EpisodeLog,
         situation: Callable[[], Situation],
     ) -> None:
-        self.refused_repeats = 0
+        self.repeating_turns = 0
+        self._repeats = False
         self.answer: str | None = None
         self._setting, self._artefacts, self._budget, self._log = setting, artefacts, budget, log
         self._situation = situation
@@ -55,7 +56,9 @@ class Caller:
 
     async def run(self, turn: int, calls: Sequence[ToolCall]) -> None:
         """Run the calls of a turn side by side; cancelling it leaves calls for `abandon`."""
+        self._repeats = False
         await asyncio.gather(*(self._run(turn, call) for call in calls))
+        self.repeating_turns += self._repeats
 
     def abandon(self, turn: int, calls: Sequence[ToolCall], words: str) -> None:
         """Answer those that will not finish. What such a call cost is unknown once it had started."""
@@ -110,7 +113,7 @@ class Caller:
         said = call.arguments_text.strip() if call.arguments is None else spoken(_plain(call.arguments), sort_keys=True)
         self._heard[call.tool, said] += 1
         if self._heard[call.tool, said] > SAME_CALL_LIMIT:
-            self.refused_repeats += 1
+            self._repeats = True
             raise ModelMistake(
                 f"Not run: {call.tool[:80]} was already called {SAME_CALL_LIMIT} times with these arguments. "
                 "Change the arguments, use another tool, or answer."

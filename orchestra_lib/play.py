@@ -25,8 +25,8 @@ from orchestra_lib.trajectory import ORCHESTRATOR, Setting, StopReason, Trajecto
 
 T = TypeVar("T")
 
-REFUSED_REPEATS_LIMIT = 3
-"""So many refused repeats end the run as a loop."""
+REPEATING_TURNS_LIMIT = 3
+"""So many turns with refused repeats end the run as a loop: each is a hint that was read and not taken."""
 
 
 def expect_crowd() -> None:
@@ -123,7 +123,7 @@ class _Episode:
             answer = self.caller.answer if generation.answer is None else generation.answer
             if answer is not None:
                 raise _Stop(StopReason.ANSWERED, answer=answer)
-            if self.caller.refused_repeats >= REFUSED_REPEATS_LIMIT:
+            if self.caller.repeating_turns >= REPEATING_TURNS_LIMIT:
                 raise _Stop(StopReason.LOOP)
         raise _Stop(StopReason.MAX_TURNS)
 
