@@ -187,7 +187,10 @@ def _page(goal: str, problem: str = "", status: int = 200, wait_s: float | None 
 <span class="wb-in"><input id="password" name="password" type="password" required autofocus
 autocomplete="current-password"{described}></span>{said}
 <button class="wb-btn primary">Log in</button></form></main></div></body></html>"""
-    headers = {"cache-control": "no-store"} | ({"retry-after": f"{wait_s:.0f}"} if wait_s is not None else {})
+    # Without a referrer a form's Origin would be "null", which nobody could tell from another site's.
+    headers = {"cache-control": "no-store", "referrer-policy": "same-origin"} | (
+        {"retry-after": f"{wait_s:.0f}"} if wait_s is not None else {}
+    )
     return HTMLResponse(page, status, headers)
 
 

@@ -117,8 +117,8 @@ def _short(price: Price) -> str:
     parts = []
     if price.input_usd_per_mtok is not None and price.output_usd_per_mtok is not None:
         parts.append(f"{_figure(price.input_usd_per_mtok)} / {_figure(price.output_usd_per_mtok)}")
-    parts += [f"{_figure(price.call_usd)} a call"] if price.call_usd is not None else []
-    parts += [f"{_figure(price.second_usd)} a s"] if price.second_usd is not None else []
+    parts += [f"{_figure(price.call_usd)} / call"] if price.call_usd is not None else []
+    parts += [f"{_figure(price.second_usd)} / s"] if price.second_usd is not None else []
     return " + ".join(parts)
 
 
