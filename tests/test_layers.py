@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "calling", "configuration", "ensemble", "export", "play", "players", "pricelist", "roster", "workbench",
+    "calling", "configuration", "ensemble", "export", "grouping", "play", "players", "pricelist", "roster", "workbench",
 )  # fmt: skip
 FACES = ("cli", "__main__")  # floor 4, with app/
 HEAVY = {

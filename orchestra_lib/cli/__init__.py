@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from orchestra_lib.cli import machine, models, prices, records, running
+from orchestra_lib.cli import machine, models, prices, records, reward, running
 from orchestra_lib.cli.terminal import complain
 from orchestra_lib.errors import BadInput, WorldFault
 from orchestra_lib.play import expect_crowd
@@ -21,7 +21,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for name, command in (running.COMMANDS | records.COMMANDS | models.COMMANDS | machine.COMMANDS).items():
+for name, command in (running.COMMANDS | records.COMMANDS | reward.COMMANDS | models.COMMANDS | machine.COMMANDS).items():
     app.command(name)(command)
 for name, group in prices.COMMANDS.items():
     app.add_typer(group, name=name)

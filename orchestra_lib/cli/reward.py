@@ -1,0 +1,158 @@
+"""Why this reward: a group of stored runs, or of rows in a file, scored under any preference and price table."""
+
+import json as json_module
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, seconds
+from orchestra_lib.codec import from_data, to_data
+from orchestra_lib.errors import BadInput
+from orchestra_lib.grouping import group
+from orchestra_lib.paths import home
+from orchestra_lib.preference import Preference, parse_preference
+from orchestra_lib.pricelist import find_table
+from orchestra_lib.reward import Mode
+from orchestra_lib.reward_report import RewardReport, Rollout, RolloutReward, reward_reports
+from orchestra_lib.store.store import Store
+
+
+def reward(
+    group_or_file: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="GROUP_IDS... | FILE.json",
+            help="Ids of runs of one task, or a list of {id, outcome, cost_usd, latency_s, tool_counts} in a .json file.",
+        ),
+    ],
+    prefer: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=WEIGHT: quality, cost, latency in 0..1, tool.NAME in -1..1; the rest keeps its default. "
+            "Repeat it. Without it runs are weighed as they were played."
+        ),
+    ] = None,
+    prices: Annotated[
+        str | None, typer.Option(help="Price the runs with this table, NAME@DATE or NAME+NAME; no model is called.")
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="The paper's arithmetic, or that of the public code.")] = Mode.PAPER,
+    json: Annotated[bool, typer.Option("--json", help="As JSON: one object per rollout.")] = False,
+) -> None:
+    """Print the rewards and advantages of a group, with every number on the way."""
+    wanted = None if prefer is None else parse_preference(prefer)
+    if file := _file(group_or_file):
+        if prices is not None:
+            raise BadInput("--prices re-prices stored runs; the rows of a file state their cost_usd")
+        rollouts, preference = _rows(file), wanted or Preference()
+    else:
+        rollouts, preference = _stored(group_or_file, wanted, prices)
+    reports = reward_reports(rollouts, preference, mode)
+    if json:
+        facts = {one.id: one for one in rollouts}
+        print_json([_row(report, row, facts[row.id]) for report in reports for row in report.rows])
+    else:
+        _show(reports, rollouts)
+    for report in reports:
+        name = f"group {report.group}: " if report.group else ""
+        if report.left_out:
+            note(f"{name}{report.left_out} of {len(report.rows)} left out: ungraded, or nothing to be rewarded for")
+        if report.why:
+            note(f"{name}not in the loss: {report.why}")
+
+
+def _file(names: Sequence[str]) -> Path | None:
+    files = [name for name in names if name.lower().endswith(".json")]
+    if files and len(names) > 1:
+        raise BadInput(f"give one file, or ids of runs, not {len(names)} of them with {files[0]} among them")
+    return Path(files[0]) if files else None
+
+
+def _rows(file: Path) -> tuple[Rollout, ...]:
+    try:
+        data = json_module.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{file} is no JSON: {error}") from None
+    if not isinstance(data, list) or not data:
+        raise BadInput(f"{file}: write a list of rollouts, each {{id, outcome, cost_usd, latency_s, tool_counts}}")
+    return tuple(from_data(row, Rollout, where=_place(file, at, row)) for at, row in enumerate(data, 1))
+
+
+def _place(file: Path, at: int, row: object) -> str:
+    name = row.get("id") if isinstance(row, dict) else None
+    return f"{file}, row {at}" + (f" (id {one_line(name, 60)})" if isinstance(name, str) else "")
+
+
+def _stored(
+    run_ids: Sequence[str], wanted: Preference | None, prices: str | None
+) -> tuple[tuple[Rollout, ...], Preference]:
+    table = None if prices is None else find_table(home(), prices)
+    with Store.open(home()) as store:
+        runs = [store.get(run_id) for run_id in run_ids]
+    rollouts = group(runs, prices=table, any_preference=wanted is not None)
+    return rollouts, wanted or _of_offered(runs[0].setting.preference, rollouts[0])
+
+
+def _of_offered(preference: Preference, rollout: Rollout) -> Preference:
+    """A preference as it was played may weigh tools that were not on offer; nobody could follow that."""
+    tools = {tool: weight for tool, weight in preference.tools.items() if tool in rollout.tool_counts}
+    return replace(preference, tools=tools)
+
+
+def _row(report: RewardReport, row: RolloutReward, facts: Rollout) -> dict[str, Any]:
+    return {
+        **to_data(row),
+        "outcome": facts.outcome,
+        "cost_usd": facts.cost_usd,
+        "latency_s": facts.latency_s,
+        "group": report.group,
+        "mode": str(report.mode),
+        "group_size": report.size,
+        "group_mean": report.mean,
+        "group_std": report.std,
+    }
+
+
+def _show(reports: Sequence[RewardReport], rollouts: Sequence[Rollout]) -> None:
+    facts = {one.id: one for one in rollouts}
+    named = list(dict.fromkeys(name for report in reports for row in report.rows for name in row.components))
+    weighed = [name for name in named if any(_part(row, name) for report in reports for row in report.rows)]
+    head = ("id", "outcome", "cost", "time", *weighed, "R", "A", "kept")
+    print_table(head, [_line(row, facts[row.id], weighed) for report in reports for row in report.rows])
+    for report in reports:
+        spread = "" if report.std is None else f", std {report.std:.3f} (n - 1)"
+        mean = "" if report.mean is None else f" · mean {report.mean:.3f}{spread}"
+        name = f"{report.group}: " if report.group else ""
+        print(f"\n{name}{report.mode} · {report.size} compared{mean}")
+    if any(one.extension for report in reports for row in report.rows for one in row.components.values()):
+        print("a weight below 0 is this project's extension: it rewards using the tool less")
+
+
+def _part(row: RolloutReward, name: str) -> float:
+    """What a component brings a rollout, before it asks whether the task was solved."""
+    return row.components[name].contribution if name in row.components else 0.0
+
+
+_OUTCOMES = {True: "solved", False: "not solved", None: "ungraded"}
+
+
+def _line(row: RolloutReward, facts: Rollout, weighed: Sequence[str]) -> list[str]:
+    said = "yes" if row.kept else f"no: {row.why}"
+    dropped = f", without turns {', '.join(map(str, row.dropped_turns))}" if row.kept and row.dropped_turns else ""
+    return [
+        row.id,
+        _OUTCOMES[facts.outcome],
+        dollars(facts.cost_usd),
+        seconds(facts.latency_s),
+        *(f"{_part(row, name):.2f}" if row.components else "—" for name in weighed),
+        "—" if row.reward is None else f"{row.reward:.3f}",
+        "—" if row.advantage is None else f"{row.advantage:+.3f}",
+        said + dropped,
+    ]
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"reward": reward}

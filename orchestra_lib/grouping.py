@@ -1,0 +1,116 @@
+"""Groups made of stored trajectories: rollouts of one task under one preference, tool set and price table."""
+
+from collections.abc import Callable, Hashable, Sequence
+
+from orchestra_lib.codec import fingerprint, to_data
+from orchestra_lib.errors import BadInput, ModelMistake
+from orchestra_lib.ledger import Flag, ledger, repriced
+from orchestra_lib.pricing import PriceTable
+from orchestra_lib.reward_report import Rollout
+from orchestra_lib.tool import CallStatus
+from orchestra_lib.toolkit.arguments import check
+from orchestra_lib.trajectory import Call, Setting, StopReason, Trajectory, Turn
+
+NO_REWARD = {
+    StopReason.FAULT: "the world failed, not the orchestrator",
+    StopReason.CANCELLED: "somebody stopped it",
+}
+"""Ends that say nothing about the orchestrator: such a rollout is left out, graded or not. Limits and loops count."""
+
+
+def group(
+    trajectories: Sequence[Trajectory], *, prices: PriceTable | None = None, any_preference: bool = False
+) -> tuple[Rollout, ...]:
+    """The rollouts of one group, priced with another table where one is given.
+
+    With `any_preference` they may have been played under different ones, for a reader who weighs them all anew.
+    Raises `BadInput` naming the run and the remedy where they are no group, one has not ended, or one that counts
+    has a part without a price.
+    """
+    if not trajectories:
+        raise BadInput("a group needs runs; name some")
+    first = trajectories[0]
+    for one in trajectories:
+        if one.stop is None:
+            raise BadInput(f"run {one.id} has not ended; wait for it, or leave it out")
+        _check_same(first, one, any_table=prices is not None, any_preference=any_preference)
+    return tuple(_rollout(one if prices is None else repriced(one, prices)) for one in trajectories)
+
+
+def _check_same(first: Trajectory, other: Trajectory, *, any_table: bool, any_preference: bool) -> None:
+    checks: list[tuple[str, Callable[[Setting], Hashable], str]] = [
+        ("another task", lambda setting: (setting.task.text, setting.task.id), "leave it out"),
+        ("other tools", lambda setting: frozenset(spec.name for spec in setting.tools), "leave it out"),
+    ]
+    if not any_preference:
+        remedy = "weigh all alike with --prefer, or leave it out"
+        checks.append(("another preference", lambda setting: fingerprint(to_data(setting.preference)), remedy))
+    if not any_table:
+        remedy = "price all alike with --prices, or leave it out"
+        checks.append(("another price table", lambda setting: (setting.prices.name, setting.prices.dated), remedy))
+    for what, of, remedy in checks:
+        if of(other.setting) != of(first.setting):
+            raise BadInput(f"run {other.id} has {what} than {first.id}, so they are no group; {remedy}")
+
+
+def _rollout(trajectory: Trajectory) -> Rollout:
+    assert trajectory.stop is not None
+    no_reward = NO_REWARD.get(trajectory.stop)
+    cost_usd = trajectory.bill().cost_usd
+    if cost_usd is None and trajectory.outcome is not None and no_reward is None:
+        raise BadInput(_unpriced(trajectory))
+    used = trajectory.tools_used
+    offered = (spec.name for spec in trajectory.setting.tools)
+    return Rollout(
+        id=trajectory.id,
+        outcome=trajectory.outcome,
+        cost_usd=cost_usd,
+        latency_s=trajectory.finished_s,
+        tool_counts={name: used.get(name, 0) for name in offered},
+        answered=bool(trajectory.answer and trajectory.answer.strip()),
+        malformed_turns=tuple(turn.index for turn in trajectory.turns if is_malformed(turn, trajectory.setting)),
+        turns=len(trajectory.turns),
+        no_reward=no_reward,
+    )
+
+
+def _unpriced(trajectory: Trajectory) -> str:
+    table = trajectory.setting.prices
+    unknown = {Flag.UNPRICED: "it has no price for", Flag.USAGE_MISSING: "no usage was reported by"}
+    missing = {
+        flag: sorted(
+            {row.attempt.priced_as for row in ledger(trajectory) if flag in row.flags and row.turn is not None}
+        )
+        for flag in unknown
+    }
+    why = "; ".join(f"{unknown[flag]} {', '.join(names)}" for flag, names in missing.items() if names)
+    return (
+        f"run {trajectory.id}: its cost is unknown under {table.name} of {table.dated} ({why}), and unknown is not 0; "
+        "choose another table with --prices (NAME+NAME joins two), or leave it out"
+    )
+
+
+def is_malformed(turn: Turn, setting: Setting) -> bool:
+    """Whether what the model wrote in a turn is no well-formed move: neither call nor answer, or a bad call.
+
+    A call is bad when it could only be read with leniency, names no tool on offer, or breaks its tool's schema. One
+    that was refused for a limit or as a repeat is well formed.
+    """
+    generation = turn.generation
+    if generation is None:
+        return False
+    if not generation.calls and generation.answer is None:
+        return True
+    return any(_is_bad(call, setting) for call in turn.calls)
+
+
+def _is_bad(call: Call, setting: Setting) -> bool:
+    if call.call.recovered is not None:
+        return True
+    if call.observation is None or call.observation.status is not CallStatus.REJECTED:
+        return False
+    spec = next((spec for spec in setting.tools if spec.name == call.call.tool), None)
+    try:
+        return spec is None or check(spec, call.call) is None
+    except ModelMistake:
+        return True
