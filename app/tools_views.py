@@ -7,7 +7,7 @@ from typing import Any
 from app import views
 from orchestra_lib import chat, codec
 from orchestra_lib.limits import Limits
-from orchestra_lib.model.endpoint import Endpoint
+from orchestra_lib.model.endpoint import SERVED, Endpoint
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Price, PriceTable
@@ -137,7 +137,7 @@ def found_names(tables: Sequence[PriceTable], text: str) -> tuple[list[str], boo
 def names_in_use(specs: Iterable[ToolSpec], offers: Iterable[str | None]) -> list[str]:
     """What the tools and orchestrators at hand are priced as, in their order."""
     names = [name for spec in specs for name in spec.priced_names] + [name for name in offers if name]
-    return list(dict.fromkeys(names))
+    return [name for name in dict.fromkeys(names) if name != SERVED]
 
 
 def histogram(found: tuple[float, list[int]] | None) -> Data | None:

@@ -212,7 +212,8 @@ function distribution(row, found) {
   if (total < FEW) return null; // the tiles say all that so few calls tell
   const { width_s: width, counts } = found;
   const most = Math.max(...counts);
-  const [high, bar] = [56, 372 / counts.length];
+  const [top, high, bar] = [30, 44, 372 / counts.length];
+  const floor = top + high;
   const end = width * (counts.length - 1);
   const { p50_s: p50, p95_s: p95 } = row.use ?? {};
   const at = (value) => Math.min(370, (value / width) * bar);
@@ -220,7 +221,7 @@ function distribution(row, found) {
     value == null
       ? null
       : [
-          svg("path", { class: "tp-line", d: `M${at(value).toFixed(1)} 4V${high + 6}` }),
+          svg("path", { class: "tp-line", d: `M${at(value).toFixed(1)} ${y - 8}V${floor}` }),
           svg("text", {
             class: "ink",
             x: at(value) > 280 ? at(value) - 4 : at(value) + 4,
@@ -234,7 +235,7 @@ function distribution(row, found) {
       "svg",
       {
         class: "wb-chart",
-        viewBox: "0 0 372 80",
+        viewBox: "0 0 372 92",
         role: "img",
         "aria-label": `Histogram of seconds: median ${p50 == null ? "unknown" : seconds(p50)}, 95 per cent under ${p95 == null ? "unknown" : seconds(p95)}`,
       },
@@ -244,17 +245,17 @@ function distribution(row, found) {
           : svg("rect", {
               class: `wb-f-${row.kind}`,
               x: place * bar + 1,
-              y: 6 + high - Math.max(2, (high * n) / most),
+              y: floor - Math.max(2, (high * n) / most),
               width: bar - 2,
               height: Math.max(2, (high * n) / most),
               rx: 1,
             }),
       ),
-      svg("path", { class: "ax", d: `M0 ${high + 6}H372` }),
-      svg("text", { x: 0, y: 77 }, "0 s"),
-      svg("text", { x: 372 - bar, y: 77, "text-anchor": "middle" }, seconds(end)),
-      line(p50, "p50", 12),
-      p95 === p50 ? null : line(p95, "p95", 26),
+      svg("path", { class: "ax", d: `M0 ${floor}H372` }),
+      svg("text", { x: 0, y: 89 }, "0 s"),
+      svg("text", { x: 372 - bar, y: 89, "text-anchor": "middle" }, seconds(end)),
+      line(p50, "p50", 10),
+      p95 === p50 ? null : line(p95, "p95", 24),
     ),
   ];
 }
