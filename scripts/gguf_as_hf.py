@@ -10,11 +10,13 @@ from pathlib import Path
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+from transformers.utils import logging
 
 
 def main(gguf: Path, folder: Path) -> None:
     """Read, unpack, write; the folder gets its name only when it is whole."""
     torch.set_num_threads(1)
+    logging.disable_progress_bar()
     part = folder.with_name(folder.name + ".part")
     model = AutoModelForCausalLM.from_pretrained(
         str(gguf.parent),

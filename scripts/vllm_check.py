@@ -198,7 +198,7 @@ def told(trajectory: Trajectory) -> list[Claim]:
     ran = sum(call.observation is not None and call.observation.status == "ok" for call in trajectory.calls)
     return [
         claim("episode: turns", float(len(trajectory.turns)), "turns"),
-        claim("episode: native calls that ran", float(ran), "calls", at_least=1),
+        claim("episode: calls that ran, tools native", float(ran), "calls", at_least=1),
         claim("episode: input tokens reported", float(bill.input_tokens or 0), "tokens", at_least=1),
         claim("episode: output tokens reported", float(bill.output_tokens or 0), "tokens", at_least=1),
         claim("episode: generation", (bill.output_tokens or 0) / wall_s if wall_s else 0.0, "tokens/s"),
