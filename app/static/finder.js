@@ -83,7 +83,9 @@ export class Finder {
     if (this.hits.length === 0) return;
     this.at = (this.at + by + this.hits.length) % this.hits.length;
     const hit = this.hits[this.at];
-    this.say(`${count(this.at + 1)} of ${count(this.hits.length)}${this.more ? " or more" : ""}, turn ${hit.turn}, ${hit.where}`);
+    this.say(
+      `${count(this.at + 1)} of ${count(this.hits.length)}${this.more ? " or more" : ""}, turn ${hit.turn}, ${hit.where}`,
+    );
     this.show(hit);
   }
 

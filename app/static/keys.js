@@ -3,7 +3,12 @@
 import { byId, el, put } from "./dom.js";
 import { flip } from "./theme.js";
 
-const PAGES = { l: ["/", "Live"], t: ["/trajectories", "Trajectories"], p: ["/tools", "Tools & prices"], q: ["/sql", "SQL"] };
+const PAGES = {
+  l: ["/", "Live"],
+  t: ["/trajectories", "Trajectories"],
+  p: ["/tools", "Tools & prices"],
+  q: ["/sql", "SQL"],
+};
 const TEXT_FIELD = "textarea, select, [contenteditable], input:not([type=range]):not([type=checkbox])";
 
 let waitingForPage = 0;
@@ -19,13 +24,16 @@ export function start(own) {
 /** The keys of this page in its foot: those of the same list that have a `brief` word for it. */
 function drawFoot(own) {
   const brief = Object.entries(own).filter(([, entry]) => entry.brief);
-  const shown = brief.map(([name, entry]) =>
-    el("span", {}, keyCaps(entry.shown ?? name), ` ${entry.brief}`),
-  );
+  const shown = brief.map(([name, entry]) => el("span", {}, keyCaps(entry.shown ?? name), ` ${entry.brief}`));
   document.querySelector(".wb-foot")?.prepend(...shown);
 }
 
-const keyCaps = (keys) => keys.split(" ").map((key) => [el("kbd", { text: key }), " "]).flat().slice(0, -1);
+const keyCaps = (keys) =>
+  keys
+    .split(" ")
+    .map((key) => [el("kbd", { text: key }), " "])
+    .flat()
+    .slice(0, -1);
 
 function press(event, own) {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;

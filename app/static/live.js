@@ -2,8 +2,9 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { count, plain, seconds, unknown, usd } from "./format.js";
-import { Refused, follow, getJson, postJson, runPath } from "./server.js";
+import { plain, seconds } from "./format.js";
+import { Refused, follow, postJson, runPath } from "./server.js";
+import { ServerState } from "./serverstate.js";
 import { Run } from "./run.js";
 import { endCard } from "./endcard.js";
 import { examples } from "./examples.js";
@@ -14,17 +15,17 @@ import { Tail } from "./tail.js";
 import { Timeline } from "./timeline.js";
 import { drawScore } from "./score.js";
 import { drawBill, drawOthers, tickClock } from "./bill.js";
-import { meter } from "./meters.js";
+import { missing, waiting } from "./placards.js";
+import { drawStrip } from "./strip.js";
 import { statusChip } from "./marks.js";
 import { share } from "./share.js";
-import { weightsNotice } from "./weights.js";
 import { Composer } from "./composer.js";
 import { liveKeys } from "./livekeys.js";
 import * as keys from "./keys.js";
 
 const CLOCK_MS = 200;
-const POLL_MS = { weights: 1500, running: 3000, idle: 8000 };
 const BETWEEN_MS = 500; // so that the sliders of a demonstration are seen to move
+const SCORE_PADDING_PX = 8;
 const pageOf = (id) => (id ? `/?run=${encodeURIComponent(id)}` : "/");
 
 class Live {
@@ -32,8 +33,8 @@ class Live {
     this.run = null;
     this.place = null; // of a run that waits
     this.unfollow = () => {};
-    this.connection = null;
-    this.weights = null;
+    this.server = new ServerState((state) => this.taken(state));
+    this.began = false; // before that, the address has not been read
     this.others = { running: [], queued: [], waiting: 0 };
     this.timeline = new Timeline(byId("timeline"));
     this.finder = new Finder(this.timeline);
@@ -44,34 +45,19 @@ class Live {
     byId("stop").addEventListener("click", () => this.stop());
     byId("share").addEventListener("click", () => this.share());
     addEventListener("popstate", () => this.open());
-    new ResizeObserver(() => this.drawScore()).observe(byId("main"));
+    new ResizeObserver(([entry]) => this.resized(entry.contentRect.width)).observe(byId("main"));
     setInterval(() => this.tick(), CLOCK_MS);
   }
 
-  // ---- the server's state: pickers, weights, other runs
-  async poll() {
-    let next = POLL_MS.idle;
-    try {
-      const state = await getJson("/api/state");
-      const first = this.composer.state === null;
-      this.composer.setState(state);
-      this.weights = weightsNotice(state.weights);
-      byId("count").textContent = `${count(state.trajectories)} trajector${state.trajectories === 1 ? "y" : "ies"}`;
-      if (state.queued && !this.others.waiting) this.rail.poll();
-      this.others.running = state.running;
-      this.drawOthers();
-      if (this.run === null) this.painter.ask();
-      if (first && this.run === null && byId("timeline").childElementCount) this.empty();
-      next = this.weights ? POLL_MS.weights : state.running.length ? POLL_MS.running : POLL_MS.idle;
-      if (this.connection?.kind === "state") this.connection = null;
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      this.connection ??= { kind: "state", words: `${error.message} Trying again.` };
-    } finally {
-      this.notices();
-      clearTimeout(this.poller);
-      this.poller = setTimeout(() => this.poll(), document.hidden ? 4 * next : next);
-    }
+  // ---- the server's state: pickers, other runs
+  taken(state) {
+    const first = this.composer.state === null;
+    this.composer.setState(state);
+    if (state.queued && !this.others.waiting) this.rail.poll();
+    this.others.running = state.running;
+    this.drawOthers();
+    if (this.run === null) this.painter.ask();
+    if (first && this.began && this.run === null) this.empty();
   }
 
   heard({ queued, waiting }) {
@@ -83,20 +69,9 @@ class Live {
     drawOthers(byId("running"), this.others, this.rail.ids, (id) => this.cancel(id));
   }
 
-  notices() {
-    const lost = this.connection
-      ? el(
-          "div",
-          { class: "wb-alert warn" },
-          icon("warn"),
-          el("p", {}, el("b", { text: "Connection lost. " }), plain(this.connection.words)),
-        )
-      : null;
-    put(byId("notices"), lost, this.weights);
-  }
-
   // ---- which run is shown
   open() {
+    this.began = true;
     const query = new URLSearchParams(location.search);
     this.show(query.get("run"));
     const again = query.get("again");
@@ -122,8 +97,8 @@ class Live {
 
   show(id) {
     this.unfollow();
-    this.connection = null;
     this.place = null;
+    this.server.tell(null);
     this.tail.reset();
     this.finder.close();
     this.run = id ? new Run(id) : null;
@@ -133,12 +108,11 @@ class Live {
     if (id) this.follow(id);
     else this.empty();
     this.painter.now();
-    this.notices();
   }
 
   empty() {
     document.title = "Live · Orchestra Workbench";
-    if (!this.composer.state) return;
+    if (!this.composer.state) return; // the server has not answered yet; it is drawn when it does
     const { tools, table } = this.composer;
     this.card(
       examples({
@@ -174,41 +148,16 @@ class Live {
         run.endedAt = run.now;
       }),
       end: mine(() => this.ended()),
-      lost: mine((pause) => {
-        this.connection = { kind: "run", words: `The run goes on at the server; trying again in ${pause} s.` };
-        this.notices();
-      }),
-      back: mine(() => {
-        this.connection = null;
-        this.notices();
-      }),
+      lost: mine((pause) => this.server.tell(`The run goes on at the server; trying again in ${pause} s.`)),
+      back: mine(() => this.server.tell(null)),
       unknown: mine((message) => this.unknown(message, "There is no such run here")),
     });
   }
 
-  /** The run waits for its turn. */
-  waits({ place, waiting }) {
-    document.title = `Place ${place} · Orchestra Workbench`;
-    this.place = place;
-    const ahead = place === 1 ? "It is the next to begin." : `${count(place - 1)} before it.`;
-    this.card(
-      el(
-        "div",
-        { class: "wb-state lv-empty" },
-        el("h2", { text: `Place ${count(place)} of ${count(waiting)} in the queue` }),
-        el("p", { text: `${ahead} Sixteen runs go on at once; this one begins by itself, also when you leave.` }),
-        el(
-          "div",
-          { class: "lv-ex" },
-          el("button", {
-            class: "wb-btn danger",
-            type: "button",
-            text: "Cancel it",
-            on: { click: () => this.cancel(this.run.id) },
-          }),
-        ),
-      ),
-    );
+  waits(where) {
+    document.title = `Place ${where.place} · Orchestra Workbench`;
+    this.place = where.place;
+    this.card(waiting(where, () => this.cancel(this.run.id)));
     this.painter.ask();
   }
 
@@ -219,20 +168,7 @@ class Live {
     this.place = null;
     this.timeline.reset(null);
     document.title = `${title} · Orchestra Workbench`;
-    this.card(
-      el(
-        "div",
-        { class: "wb-state lv-empty" },
-        el("h2", { text: title }),
-        el("p", { text: plain(message) }),
-        el(
-          "div",
-          { class: "lv-ex" },
-          el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
-          el("a", { class: "wb-btn", href: "/", text: "New task" }),
-        ),
-      ),
-    );
+    this.card(missing(title, message));
     this.painter.ask();
   }
 
@@ -280,12 +216,13 @@ class Live {
     byId("spoken").textContent =
       run.stop === "answered" ? `Answer: ${plain(run.answer).slice(0, 300)}` : `The run ended: ${run.stop}`;
     this.painter.ask();
-    this.poll();
+    this.server.poll();
   }
 
   speak(turn) {
     const states = [...turn.states].filter(([, n]) => n > 0);
-    const one = turn.calls.length === 1 ? `${plain(this.run.tool(turn.calls[0].tool).title)} ${turn.calls[0].state}` : null;
+    const one =
+      turn.calls.length === 1 ? `${plain(this.run.tool(turn.calls[0].tool).title)} ${turn.calls[0].state}` : null;
     const words = one ?? states.map(([state, n]) => `${n} ${state}`).join(", ");
     byId("spoken").textContent = `Turn ${turn.index} finished${words ? `: ${words}` : ""}`;
   }
@@ -298,7 +235,7 @@ class Live {
       const { id } = await postJson("/api/runs", order);
       byId("task").blur(); // from here on the keys are for the turns
       this.go(id);
-      this.poll();
+      this.server.poll();
       return id;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -357,33 +294,19 @@ class Live {
     byId("composer").toggleAttribute("data-going", active);
     drawBill(byId("bill"), this.run, this.composer.table);
     if (this.run?.setting) {
-      this.drawStrip();
-      this.rail.update(this.run.id, entryOf(this.run));
+      drawStrip(this.run);
+      this.rail.update(this.run);
     }
     this.drawScore();
-    this.tail.changed();
   }
 
-  drawStrip() {
-    const { run } = this;
-    const limit = run.setting.limits.cost_usd;
-    const sum = run.bill.cost_usd === null ? unknown(run.bill.why) : usd(run.bill.cost_usd);
-    put(
-      byId("strip"),
-      el(
-        "div",
-        {},
-        el("b", { class: "lv-sum" }, sum),
-        limit === null ? null : el("span", { class: "wb-note", text: ` of ${usd(limit)}` }),
-      ),
-      meter(run.bill.known_usd, run.held.usd, limit),
-      el("span", { class: "wb-note", "data-clock": true, text: run.now.toFixed(1) }),
-      run.finished ? statusChip(run.stop ?? "fault") : null,
-    );
+  resized(width) {
+    this.width = width; // known before drawing: asking for it then would cost a layout
+    this.drawScore();
   }
 
   drawScore() {
-    if (this.run?.setting) drawScore(byId("score"), this.run);
+    if (this.run?.setting) drawScore(byId("score"), this.run, { width: this.width - SCORE_PADDING_PX });
   }
 
   tick() {
@@ -396,21 +319,9 @@ class Live {
   }
 }
 
-/** The tab of a run, from what the page knows of it. */
-function entryOf(run) {
-  const { bill, setting } = run;
-  const kind = bill.cost_usd === null ? "unknown" : "known";
-  return {
-    task: setting.task.text.slice(0, 200),
-    status: run.finished ? (run.stop ?? "fault") : "running",
-    cost: { kind, usd: bill.cost_usd, why: bill.why },
-    seconds: run.now,
-  };
-}
-
 export async function start() {
   const live = new Live();
   keys.start(liveKeys(live));
-  await live.poll();
+  await live.server.poll();
   live.open();
 }

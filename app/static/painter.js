@@ -1,6 +1,7 @@
 // Drawing what sums up a run, such as bill and score: once per frame, and less often when it takes long.
 
 const SHARE = 0.2; // of the time, at most, goes into drawing while a long run goes on
+const REST_MS = 80; // nobody reads a sum that changes more often, and each event has its own card to draw
 
 export class Painter {
   /** `paint()` draws. */
@@ -23,7 +24,8 @@ export class Painter {
   }
 
   wait() {
-    if (document.hidden) setTimeout(() => this.now(), 1000); // no frames come while nobody looks
+    if (document.hidden)
+      setTimeout(() => this.now(), 1000); // no frames come while nobody looks
     else requestAnimationFrame(() => (this.isFree ? this.now() : this.wait()));
   }
 
@@ -36,6 +38,6 @@ export class Painter {
     const start = performance.now();
     draw();
     const end = performance.now();
-    this.freeAt = end + (end - start) * (1 / SHARE - 1);
+    this.freeAt = end + Math.max(REST_MS, (end - start) * (1 / SHARE - 1));
   }
 }

@@ -60,8 +60,8 @@ export class Rail {
   }
 
   /** How the shown run stands, known here before the server is asked again. */
-  update(id, entry) {
-    this.entries.set(id, { ...this.entries.get(id), ...entry });
+  update(run) {
+    this.entries.set(run.id, { ...this.entries.get(run.id), ...entryOf(run) });
     this.draw();
   }
 
@@ -78,7 +78,8 @@ export class Rail {
       if (!(error instanceof Refused)) throw error; // the page says elsewhere that the server does not answer
     }
     clearTimeout(this.timer);
-    if (this.waiting || this.ids.some((id) => this.isOpen(id))) this.timer = setTimeout(() => this.poll(), document.hidden ? 4 * POLL_MS : POLL_MS);
+    if (this.waiting || this.ids.some((id) => this.isOpen(id)))
+      this.timer = setTimeout(() => this.poll(), document.hidden ? 4 * POLL_MS : POLL_MS);
   }
 
   isOpen(id) {
@@ -155,6 +156,16 @@ export class Rail {
       // storage is switched off: the tabs last as long as the page
     }
   }
+}
+
+function entryOf({ bill, setting, finished, stop, now }) {
+  const kind = bill.cost_usd === null ? "unknown" : "known";
+  return {
+    task: setting.task.text.slice(0, 200),
+    status: finished ? (stop ?? "fault") : "running",
+    cost: { kind, usd: bill.cost_usd, why: bill.why },
+    seconds: now,
+  };
 }
 
 function facts(entry) {

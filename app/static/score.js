@@ -35,8 +35,8 @@ function spansOf(run) {
  * Draw the score of a run into `host`, as wide as it is. Two runs side by side share an axis by the same
  * `seconds`, and lanes by the same `kinds`; the default is the run's own.
  */
-export function drawScore(host, run, { seconds: shared, kinds } = {}) {
-  const width = Math.max(280, host.clientWidth || 760);
+export function drawScore(host, run, { seconds: shared, kinds, width: given } = {}) {
+  const width = Math.max(280, given ?? (host.clientWidth || 760));
   const narrow = width < 500;
   const { thinking, calls } = spansOf(run);
   const used = kinds ?? new Set(calls.map((call) => call.kind));

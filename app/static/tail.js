@@ -15,7 +15,9 @@ export class Tail {
     byId("newer").addEventListener("click", () => this.toEnd());
     this.listen(byId("scroll"));
     this.listen(document);
-    new ResizeObserver(() => this.grown()).observe(byId("timeline"));
+    const watcher = new ResizeObserver(() => this.grown());
+    watcher.observe(byId("timeline"));
+    watcher.observe(byId("scroll"));
   }
 
   reset() {
@@ -26,16 +28,15 @@ export class Tail {
 
   /** Another turn stands at the end. */
   turn() {
-    if (!this.sticks) this.unseen += 1;
+    if (this.sticks) return;
+    this.unseen += 1;
+    this.draw();
   }
 
-  /** The timeline has changed. */
-  changed() {
-    if (this.sticks) this.toEnd();
-    else this.draw();
-  }
-
-  /** A figure has loaded, or the reader has opened something in a run that has ended: that stays where it is. */
+  /**
+   * The timeline is longer: followed here, after layout, where it costs no second one. What the reader has
+   * opened in a run that has ended stays where it is.
+   */
   grown() {
     const reading = this.isDone() && document.activeElement?.closest("#timeline") !== null;
     if (this.sticks && !reading) this.toEnd();

@@ -1,0 +1,34 @@
+// What stands in the place of turns: a run that waits in the queue, a run that is not there.
+
+import { el } from "./dom.js";
+import { count, plain } from "./format.js";
+
+function placard(title, words, ...actions) {
+  return el(
+    "div",
+    { class: "wb-state lv-empty" },
+    el("h2", { text: title }),
+    el("p", { text: words }),
+    el("div", { class: "lv-ex" }, actions),
+  );
+}
+
+/** A run that waits; `onCancel()` takes it out of the queue. */
+export function waiting({ place, waiting: all }, onCancel) {
+  const ahead = place === 1 ? "It is the next to begin." : `${count(place - 1)} before it.`;
+  return placard(
+    `Place ${count(place)} of ${count(all)} in the queue`,
+    `${ahead} Sixteen runs go on at once; this one begins by itself, also when you leave.`,
+    el("button", { class: "wb-btn danger", type: "button", text: "Cancel it", on: { click: onCancel } }),
+  );
+}
+
+/** A run that is not there, and where to go instead. */
+export function missing(title, message) {
+  return placard(
+    title,
+    plain(message),
+    el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
+    el("a", { class: "wb-btn", href: "/", text: "New task" }),
+  );
+}

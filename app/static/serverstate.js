@@ -1,0 +1,56 @@
+// What the server offers and how it is, asked for again and again; what is wrong with it, told above the turns.
+
+import { byId, el, put } from "./dom.js";
+import { icon } from "./icons.js";
+import { plain, plural } from "./format.js";
+import { Refused, getJson } from "./server.js";
+import { weightsNotice } from "./weights.js";
+
+const POLL_MS = { weights: 1500, running: 3000, idle: 8000 };
+
+export class ServerState {
+  /** `onState(state)` hears every answer. */
+  constructor(onState) {
+    this.onState = onState;
+    this.problem = null; // `{ kind, words }`: "state" when the server does not answer, "run" when a stream is lost
+    this.weights = null;
+    this.timer = 0;
+  }
+
+  async poll() {
+    let next = POLL_MS.idle;
+    try {
+      const state = await getJson("/api/state");
+      this.weights = weightsNotice(state.weights);
+      byId("count").textContent = plural(state.trajectories, "trajectory").replace(/trajectorys$/, "trajectories");
+      this.onState(state);
+      next = this.weights ? POLL_MS.weights : state.running.length ? POLL_MS.running : POLL_MS.idle;
+      if (this.problem?.kind === "state") this.problem = null;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.problem ??= { kind: "state", words: `${error.message} Trying again.` };
+    } finally {
+      this.draw();
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.poll(), document.hidden ? 4 * next : next);
+    }
+  }
+
+  /** The stream of the shown run is lost (words) or back (null). */
+  tell(words) {
+    this.problem = words ? { kind: "run", words } : null;
+    this.draw();
+  }
+
+  draw() {
+    const lost = this.problem
+      ? el(
+          "div",
+          { class: "wb-alert warn" },
+          icon("warn"),
+          el("p", {}, el("b", { text: "Connection lost. " }), plain(this.problem.words)),
+        )
+      : null;
+    put(byId("notices"), lost, this.weights);
+  }
+}
