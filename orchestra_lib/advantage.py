@@ -44,7 +44,7 @@ def advantages(reward_N: Floats, answered_N: Marks, groups: Segments, mode: Mode
     placed_std_G = np.sqrt(groups.total(distance_N**2) / np.where(several_G, groups.size_G - 1, 1))
     std_G = placed_std_G * range_G
     mean_G = groups.total(reward_N) / groups.size_G
-    if mode is Mode.PAPER:
+    if Mode(mode) is Mode.PAPER:
         advantage_N = distance_N / groups.spread(np.where(equal_G, 1.0, placed_std_G))
         differs_G = several_G & (std_G >= MIN_STD)
     else:

@@ -82,7 +82,7 @@ def rewards(measures: Measures, weights: Floats, mode: Mode = Mode.PAPER) -> Rew
     if weight_K_G.shape not in ((rows, 1), (rows, len(groups.label_G))):
         raise BadInput(f"weights of shape {weights.shape}; {rows} components need ({rows},) or one column per group")
     weight_K_G = np.broadcast_to(weight_K_G, (rows, len(groups.label_G)))
-    if mode is Mode.PAPER:
+    if Mode(mode) is Mode.PAPER:
         stages, factor_K_G = _paper(measures, weight_K_G, groups), np.abs(weight_K_G)
     else:
         stages, factor_K_G = _released_code(measures, groups), weight_K_G

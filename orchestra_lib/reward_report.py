@@ -119,6 +119,7 @@ def reward_reports(
     Raises `BadInput` naming the id for an id given twice and for a graded rollout of unknown cost or time, and naming
     the tool for a weight on one that no rollout lists.
     """
+    mode = Mode(mode)
     _check_ids(rollouts)
     tools = sorted({tool for rollout in rollouts for tool in rollout.tool_counts})
     check_tools(preference, tools)

@@ -21,8 +21,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for name, command in (running.COMMANDS | records.COMMANDS | reward.COMMANDS | models.COMMANDS | machine.COMMANDS).items():
-    app.command(name)(command)
+for room in (running, records, reward, models, machine):
+    for name, command in room.COMMANDS.items():
+        app.command(name)(command)
 for name, group in prices.COMMANDS.items():
     app.add_typer(group, name=name)
 

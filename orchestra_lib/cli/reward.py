@@ -25,7 +25,7 @@ def reward(
         list[str],
         typer.Argument(
             metavar="GROUP_IDS... | FILE.json",
-            help="Ids of runs of one task, or a list of {id, outcome, cost_usd, latency_s, tool_counts} in a .json file.",
+            help="Ids of runs of one task, or a .json file: a list of {id, outcome, cost_usd, latency_s, tool_counts}.",
         ),
     ],
     prefer: Annotated[
