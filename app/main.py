@@ -134,11 +134,12 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         dropped = self.config.app.state.runs.stop_all()  # type: ignore[union-attr]  # the app that `serve` made
         if dropped:
-            print(_not_started([ticket.order.task for ticket in dropped]), file=sys.stderr, flush=True)
+            print(not_started([ticket.order.task for ticket in dropped]), file=sys.stderr, flush=True)
         super().handle_exit(sig, frame)
 
 
-def _not_started(tasks: list[str]) -> str:
+def not_started(tasks: list[str]) -> str:
+    """What the terminal says of runs that waited when the workbench was stopped."""
     shown = "; ".join(" ".join(task.split())[:60] for task in tasks[:3])
     more = f" and {len(tasks) - 3:,} more" if len(tasks) > 3 else ""
     return f"{len(tasks):,} queued {'run was' if len(tasks) == 1 else 'runs were'} not started: {shown}{more}"

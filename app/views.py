@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestra_lib import codec
 from orchestra_lib.billing import BillRow, bill
-from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, RunStarted
+from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, RunStarted, TurnFinished
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, Price, PriceTable, cost_usd, total, worst_case_usd
 from orchestra_lib.store.summary import Summary
@@ -20,6 +20,10 @@ from orchestra_lib.workbench import Order
 
 PREVIEW_CHARS = 2_000
 """An observation longer than this is cut on the stream; the page fetches the whole when it is opened."""
+
+_CROWD = 100
+_BILL_EVERY = 50
+"""In a turn of more calls than `_CROWD`, one in so many events carries the bill, and the turn's end does."""
 
 Data = dict[str, Any]
 
@@ -39,12 +43,21 @@ def frame(event: Event, trajectory: Trajectory) -> Data:
         case CallFinished():
             shown_call = replace(event, observation=_cut(event.observation))
             spent = _spent(event.attempts, trajectory.setting.prices)
-            derived = {**_size(event.observation), **spent, "bill": bill_view(trajectory)}
+            derived = {**_size(event.observation), **spent}
+            if not _is_crowded(trajectory) or event.seq % _BILL_EVERY == 0:
+                derived["bill"] = bill_view(trajectory)
             return {**codec.to_data(shown_call), "derived": derived}
+        case TurnFinished() if _is_crowded(trajectory):
+            return {**codec.to_data(event), "derived": {"bill": bill_view(trajectory)}}
         case RunStarted() | RunFinished():
             return {**codec.to_data(event), "derived": {"bill": bill_view(trajectory)}}
         case _:
             return {**codec.to_data(event), "derived": {}}
+
+
+def _is_crowded(trajectory: Trajectory) -> bool:
+    """Whether the last turn has so many calls that a bill after each would be most of the work."""
+    return bool(trajectory.turns) and len(trajectory.turns[-1].calls) > _CROWD
 
 
 def _cut(observation: Observation) -> Observation:

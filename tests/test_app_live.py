@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 from scripted_workbench import ScriptedRoster
 
-from app.main import create_app
+from app.main import create_app, not_started
 from app.runs import MAX_RUNNING
 from orchestra_lib.workbench import Workbench
 
@@ -231,6 +231,12 @@ def test_the_keyboard_folds_moves_and_copies_and_one_list_explains_it(page):
     expect(page.locator(".wb-foot")).to_contain_text("search")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("close the tab of the run")
+
+
+def test_what_ctrl_c_left_unstarted_is_named():
+    assert not_started(["What is 2 + 2?"]) == "1 queued run was not started: What is 2 + 2?"
+    words = not_started(["a\nb", "c" * 90, "d", "e"] * 500)
+    assert words == f"2,000 queued runs were not started: a b; {'c' * 60}; d and 1,997 more"
 
 
 def test_ten_thousand_calls_in_a_turn_do_not_freeze_the_page(page):

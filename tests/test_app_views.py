@@ -7,10 +7,11 @@ import pytest
 from episodes import PRICES, attempt, events, setting, trajectory
 
 from app import views
-from orchestra_lib.event import CallFinished, Generated, RunStarted, apply
+from orchestra_lib.event import CallFinished, Generated, RunStarted, TurnFinished, apply
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, Price, PriceTable
 from orchestra_lib.store.summary import Mark, Summary
+from orchestra_lib.tool import CallStatus, Observation, ToolCall
 
 
 def framed(**changes):
@@ -126,3 +127,19 @@ def test_the_first_frame_tells_the_whole_setting():
     assert isinstance(event, RunStarted)
     assert frame["setting"]["sentence"] == "Keep the cost low."
     assert frame["derived"]["bill"]["cost_usd"] == 0.0
+
+
+def test_a_crowded_turn_has_the_bill_now_and_then_and_at_its_end():
+    many = tuple(ToolCall.of(f"c{n}", "search", {"n": n}) for n in range(300))
+    run = [event for event in events() if event.kind in {"run_started", "turn_started", "generated"}][:3]
+    run[2] = replace(run[2], generation=replace(run[2].generation, calls=many))
+    for n in range(300):
+        seen = Observation(call_id=f"c{n}", status=CallStatus.OK, text="x", started_s=0.1, finished_s=0.2)
+        run.append(CallFinished(seq=n + 4, t_s=0.3, turn=0, observation=seen, attempts=(attempt("search", None),)))
+    run.append(TurnFinished(seq=400, t_s=0.4, turn=0))
+    trajectory, bills = None, []
+    for event in run:
+        trajectory = apply(trajectory, event)
+        bills.append(views.frame(event, trajectory)["derived"].get("bill"))
+    assert len([bill for bill in bills if bill]) < 12
+    assert bills[-1]["known_usd"] == pytest.approx(0.3 + bills[2]["known_usd"])

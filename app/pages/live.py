@@ -22,7 +22,7 @@ _WISHES = """
     <span class="wb-sp"></span>
     <button class="wb-btn ghost sm lv-plain" type="button" id="sentence-edit">Edit</button>
     <button class="wb-btn ghost sm lv-plain" type="button" id="sentence-reset"
-      hidden>Use the sliders’ words</button></h3>
+      title="Use the words that the sliders make" hidden>Reset</button></h3>
     <p class="wb-note lv-sentence" id="sentence" aria-live="polite"></p>
     <div class="lv-own" id="own" hidden><textarea id="own-words" rows="5" aria-label="Your own words for the model"
       aria-describedby="own-count"></textarea><p class="wb-note" id="own-count"></p>

@@ -26,10 +26,10 @@ export function liveKeys(live) {
         live.stop();
       },
     },
-    ArrowDown: { shown: "↓", brief: "turn", words: "next turn", run: card(() => moveCard(1)) },
-    ArrowUp: { shown: "↑", words: "turn before", run: card(() => moveCard(-1)) },
-    j: { words: "next turn", run: () => moveCard(1) },
-    k: { words: "turn before", run: () => moveCard(-1) },
+    ArrowDown: { shown: "↓ j", brief: "turn", words: "next turn", run: card(() => moveCard(1)) },
+    ArrowUp: { shown: "↑ k", words: "turn before", run: card(() => moveCard(-1)) },
+    j: { run: () => moveCard(1) },
+    k: { run: () => moveCard(-1) },
     ArrowRight: { shown: "→", words: "unfold the turn", run: card(() => foldCard(true)) },
     ArrowLeft: { shown: "←", words: "fold the turn", run: card(() => foldCard(false)) },
     f: {
