@@ -75,14 +75,14 @@ def _bars(turn: Turn) -> Data:
 def deltas(a: Trajectory, b: Trajectory, pairs: Sequence[Pair]) -> list[Data]:
     """Each figure of A and B, and what B has to do with A in words; None where one of them is unknown."""
     bills = a.bill(), b.bill()
-    tokens = [_tokens(bill) for bill in bills]
+    costs, tokens = [bill.cost_usd for bill in bills], [_tokens(bill) for bill in bills]
     only = [sum(pair.difference is one for pair in pairs) for one in (Difference.ONLY_A, Difference.ONLY_B)]
     calls = ", ".join(f"{count} only in {side}" for count, side in zip(only, "AB", strict=True) if count)
     return [
-        _delta("Cost", "usd", bills[0].cost_usd, bills[1].cost_usd, "dearer", "cheaper"),
+        {"name": "Cost", "unit": "usd", "a": costs[0], "b": costs[1], "words": _ratio(*costs)},
         _seconds(a.finished_s, b.finished_s),
         {"name": "Calls", "unit": "count", "a": len(a.calls), "b": len(b.calls), "words": calls or "the same calls"},
-        _delta("Tokens", "count", tokens[0], tokens[1], "more", "fewer"),
+        {"name": "Tokens", "unit": "count", "a": tokens[0], "b": tokens[1], "words": _share(*tokens)},
         {"name": "Turns", "unit": "count", "a": len(a.turns), "b": len(b.turns), "words": _step(a, b)},
     ]
 
@@ -98,20 +98,26 @@ def _step(a: Trajectory, b: Trajectory) -> str:
     return "as many" if step == 0 else f"B has {abs(step)} {'more' if step > 0 else 'fewer'}"
 
 
-def _delta(name: str, unit: str, a: float | None, b: float | None, more: str, less: str) -> Data:
-    return {"name": name, "unit": unit, "a": a, "b": b, "words": _ratio(a, b, more, less)}
-
-
-def _ratio(a: float | None, b: float | None, more: str, less: str) -> str | None:
+def _ratio(a: float | None, b: float | None) -> str | None:
     if a is None or b is None:
         return None
     if a == b:
         return "the same"
     if a == 0 or b == 0:
-        return f"only {'B' if a == 0 else 'A'} has any"
-    high, low = max(a, b), min(a, b)
-    word = more if b > a else less
-    return f"B is {high / low:.1f} × {word}" if high / low >= 2 else f"B is {abs(b / a - 1):.0%} {word}"
+        return f"only {'B' if a == 0 else 'A'} cost anything"
+    word = "dearer" if b > a else "cheaper"
+    times = max(a, b) / min(a, b)
+    return f"B is {times:.1f} × {word}" if times >= 2 else f"B is {abs(b / a - 1) * 100:.0f} % {word}"
+
+
+def _share(a: int | None, b: int | None) -> str | None:
+    if a is None or b is None:
+        return None
+    if a == b:
+        return "the same"
+    if a == 0:
+        return "only B used any"
+    return f"B {'+' if b > a else chr(0x2212)}{abs(b / a - 1) * 100:.0f} %"
 
 
 def _seconds(a: float | None, b: float | None) -> Data:
@@ -130,7 +136,7 @@ def first_difference(a: Trajectory, b: Trajectory, pairs: Sequence[Pair]) -> Dat
     if a.id == b.id:
         return {"row": None, "where": "", "words": "Both sides are the same run."}
     row = next((place for place, pair in enumerate(pairs) if pair.difference is not Difference.SAME), None)
-    lead = "The tasks differ, so the calls answer different questions. " if _tasks(a) != _tasks(b) else ""
+    lead = "The tasks differ. " if _tasks(a) != _tasks(b) else ""
     if row is None:
         return {"row": None, "where": "", "words": lead + _without_calls(a, b, len(pairs))}
     rest = pairs[row + 1 :]
@@ -138,7 +144,7 @@ def first_difference(a: Trajectory, b: Trajectory, pairs: Sequence[Pair]) -> Dat
     after = (
         f" After it {differing} of {len(rest)} differ." if differing else " After it nothing differs." if rest else ""
     )
-    return {"row": row, "where": f"Call {row + 1}", "words": lead + _words(pairs[row], a, b) + after}
+    return {"row": row, "where": f"{lead}Call {row + 1}", "words": _words(pairs[row], a, b) + after}
 
 
 def _tasks(run: Trajectory) -> str:

@@ -17,6 +17,7 @@ class Page(NamedTuple):
 PAGES = (
     Page("/", "Live", "Live", "play"),
     Page("/trajectories", "Trajectories", "Runs", "list"),
+    Page("/compare", "Compare", "Compare", "compare"),
     Page("/tools", "Tools &amp; prices", "Tools", "wrench"),
     Page("/sql", "SQL", "SQL", "cylinder"),
 )
@@ -33,7 +34,7 @@ def head() -> str:
     """The style sheets and the module that starts a page, all from this server."""
     sheets = "".join(
         f'<link rel="stylesheet" href="/wb/{name}.css">'
-        for name in ("tokens", "components", "workbench", "live", "tools", "sql", "records")
+        for name in ("tokens", "components", "workbench", "live", "tools", "sql", "records", "compare")
     )
     return f'<meta name="color-scheme" content="light dark">{sheets}<script type="module" src="/wb/main.js"></script>'
 

@@ -6,6 +6,7 @@ import { flip } from "./theme.js";
 const PAGES = {
   l: ["/", "Live"],
   t: ["/trajectories", "Trajectories"],
+  c: ["/compare", "Compare"],
   p: ["/tools", "Tools & prices"],
   q: ["/sql", "SQL"],
 };

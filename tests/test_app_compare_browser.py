@@ -1,0 +1,114 @@
+"""The Compare page in a real Chromium: aligned, marked, swapped, walked by keyboard."""
+
+import pytest
+from episodes import events
+from playwright.sync_api import expect
+from scripted_workbench import HOSTILE
+from test_app_browser import base_url as base_url
+from test_app_browser import browser as browser
+from test_app_browser import context as context
+from test_app_browser import open_page as open_page
+from test_app_browser import roster as roster
+from test_app_browser import violations
+from test_app_browser import workbench as workbench
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+RUNS = {
+    "run-a": {"turns": 5},
+    "run-b": {"turns": 4, "observation": "five", "answer": "5", "orchestrator": "another"},
+    "run-same": {"turns": 5},
+    "run-hostile": {"turns": 3, "task": HOSTILE, "observation": HOSTILE, "answer": HOSTILE, "orchestrator": HOSTILE},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filled(workbench):
+    for run_id, changes in RUNS.items():
+        with workbench.journal.open(run_id) as writer:
+            for event in events(run_id, **changes):
+                writer.append(event)
+
+
+def cards(page):
+    return page.locator("#rows .wb-call")
+
+
+def test_two_runs_are_aligned_and_what_differs_is_marked(open_page):
+    page = open_page("/compare?a=run-a&b=run-b")
+    expect(page.locator(".cp-why")).to_contain_text("Call 1: the same call of Search came back otherwise.")
+    expect(page.locator(".cp-deltas")).to_contain_text("1 only in A")
+    expect(cards(page)).to_have_count(7)
+    expect(cards(page).first.locator("del")).to_have_text("four")
+    expect(cards(page).nth(1).locator("ins")).to_have_text("five")
+    expect(page.locator(".cp-gap")).to_have_text("no such call")
+    expect(page.locator(".cp-lines path")).to_have_count(3)
+    expect(page.locator("#compare")).to_contain_text("other answer")
+
+
+def test_equal_calls_fold_into_a_line_and_d_shows_them(open_page):
+    page = open_page("/compare?a=run-a&b=run-same")
+    expect(page.locator(".cp-same")).to_contain_text("4 calls are the same in both: Search")
+    expect(cards(page)).to_have_count(0)
+    page.locator(".cp-same").click()
+    expect(cards(page)).to_have_count(8)
+    page.locator(".cp-same").click()
+    expect(cards(page)).to_have_count(0)
+    page.keyboard.press("d")
+    expect(cards(page)).to_have_count(8)
+    assert "all=1" in page.url
+    page.keyboard.press("d")
+    expect(cards(page)).to_have_count(0)
+
+
+def test_the_keyboard_walks_the_differences_swaps_and_opens(open_page):
+    page = open_page("/compare?a=run-a&b=run-b")
+    expect(cards(page)).to_have_count(7)
+    for place in ("0", "1"):
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate("document.activeElement.dataset.row") == place
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.dataset.row") == "0"
+    page.keyboard.press("x")
+    page.wait_for_url("**/compare?a=run-b&b=run-a")
+    expect(page.locator(".cp-deltas")).to_contain_text("1 only in B")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/trajectories?run=run-b")
+
+
+def test_an_unknown_run_is_named_and_another_is_chosen(open_page):
+    page = open_page("/compare?a=run-a&b=nope")
+    expect(page.locator("#compare")).to_contain_text("B is not here")
+    page.get_by_role("link", name="Choose another").click()
+    expect(page.locator("#compare")).to_contain_text("Choose what to compare with run-a", timeout=10_000)
+    page.locator(".cp-choice").first.click()
+    expect(page.locator(".cp-deltas")).to_be_visible(timeout=10_000)
+
+
+def test_nothing_chosen_offers_the_latest(open_page):
+    page = open_page("/compare")
+    expect(page.locator(".cp-choice")).to_have_count(4)
+    page.keyboard.press("x")
+    page.keyboard.press("d")
+    page.keyboard.press("ArrowDown")
+
+
+def test_hostile_text_is_only_ever_text(open_page):
+    page = open_page("/compare?a=run-hostile&b=run-a&all=1")
+    expect(page.locator("#compare")).to_contain_text("<img src=x onerror=")
+    expect(page.locator("#compare")).to_contain_text("⟨U+202E⟩")
+    assert page.locator("#compare :is(script, img)").count() == 0
+    assert "\x1b" not in page.locator("#compare").inner_text()
+    assert page.title() != "owned"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible_in_both_themes_and_never_scrolls_sideways(open_page, scheme):
+    page = open_page("/compare?a=run-a&b=run-b")
+    page.emulate_media(color_scheme=scheme)
+    expect(cards(page)).to_have_count(7)
+    page.wait_for_timeout(250)
+    assert violations(page) == [], violations(page)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(250)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
