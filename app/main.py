@@ -47,6 +47,7 @@ def create_app(
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         # Weights may take minutes: the page is there meanwhile and tells how far they are.
         background = asyncio.create_task(workbench.start_background(on_progress))
+        await asyncio.to_thread(workbench.store.purge, workbench.artefacts)
         yield
         background.cancel()
         await asyncio.wait({background}, timeout=2)

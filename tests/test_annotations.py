@@ -123,7 +123,7 @@ def test_what_is_purged_takes_only_its_own_artefacts_with_it(tmp_path):
     with Store(tmp_path) as store:
         store.delete("run-2")
         assert store.purge(artefacts) == 0
-        assert store.purge(artefacts, older_than_s=0) == 1
+        assert store.purge(artefacts, older_than_s=0, unused_for_s=0) == 1
         with pytest.raises(BadInput, match="trash"):
             store.restore("run-2")
     assert artefacts.get(shared.sha256) == b"shared"
@@ -156,3 +156,11 @@ def test_filters_narrow_by_cost_time_date_outcome_and_provenance(store):
         assert store.list(Filter(**{name: value})) == ()
     with pytest.raises(BadInput, match="outcome"):
         Filter(outcome="won")
+
+
+def test_an_artefact_that_a_run_put_lately_is_not_purged(tmp_path):
+    artefacts = Artefacts(tmp_path)
+    ref = artefacts.put(File(name="f", media_type="text/plain", data=b"again"))
+    artefacts.remove(ref.sha256)
+    assert artefacts.get(ref.sha256) == b"again"
+    artefacts.remove("0" * 64)

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 
 from orchestra_lib.errors import BadInput, StoreFault
@@ -30,7 +31,9 @@ class Artefacts:
         sha256 = hashlib.sha256(file.data).hexdigest()
         path = self._path(sha256)
         try:
-            if not (path.is_file() and path.stat().st_size == size):
+            if path.is_file() and path.stat().st_size == size:
+                os.utime(path)  # in use again: `remove` leaves it alone for a while
+            else:
                 _write(path, file.data)
         except OSError as error:
             raise StoreFault(f"cannot keep the file {file.name!r}: {error.strerror}") from error
@@ -49,10 +52,17 @@ class Artefacts:
             raise StoreFault(f"the artefact {sha256} is damaged on disk")
         return data
 
-    def remove(self, sha256: str) -> None:
-        """Remove a content for good; one that is not there is no error. Raises `StoreFault`."""
+    def remove(self, sha256: str, *, unused_for_s: float = 3600.0) -> None:
+        """Remove a content for good unless it was put lately: a run that goes on may not have named it yet.
+
+        One that is not there is no error. Raises `StoreFault`.
+        """
+        path = self._path(sha256)
         try:
-            self._path(sha256).unlink(missing_ok=True)
+            if time.time() - path.stat().st_mtime >= unused_for_s:
+                path.unlink()
+        except FileNotFoundError:
+            return
         except OSError as error:
             raise StoreFault(f"cannot remove the artefact {sha256}: {error.strerror}") from error
 

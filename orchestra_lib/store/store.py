@@ -242,7 +242,7 @@ class Store:
             self._annotations.append(AnnotationKind.RESTORED, [run_id])
             self.sync()
 
-    def purge(self, artefacts: Artefacts, *, older_than_s: float = KEPT_S) -> int:
+    def purge(self, artefacts: Artefacts, *, older_than_s: float = KEPT_S, unused_for_s: float = 3600.0) -> int:
         """Remove for good what was deleted longer ago than this, with the artefacts that no other run names.
 
         Returns how many runs went. While some journal cannot be read, artefacts stay: it might name them.
@@ -253,7 +253,7 @@ class Store:
             named = () if self.unreadable() else self._unnamed(self.trash.artefacts(run_id))
             self.trash.purge(run_id)
             for sha256 in named:
-                artefacts.remove(sha256)
+                artefacts.remove(sha256, unused_for_s=unused_for_s)
         return len(due)
 
     def _unnamed(self, hashes: Iterable[str]) -> tuple[str, ...]:
