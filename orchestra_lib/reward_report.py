@@ -123,16 +123,19 @@ def reward_reports(
     _check_ids(rollouts)
     tools = sorted({tool for rollout in rollouts for tool in rollout.tool_counts})
     check_tools(preference, tools)
-    names = list(dict.fromkeys(rollout.group for rollout in rollouts))
+    members: dict[str, list[Rollout]] = {}
+    for rollout in rollouts:
+        members.setdefault(rollout.group, []).append(rollout)
     graded = [rollout for rollout in rollouts if rollout.counts]
-    measures = _measures(graded, tools, {name: at for at, name in enumerate(names)})
+    measures = _measures(graded, tools, {name: at for at, name in enumerate(members)})
     numbers = rewards(measures, weights_of(preference, tools), mode)
     compared = advantages(numbers.reward_N, np.array([one.answered for one in graded], bool), numbers.groups, mode)
-    whys = {names[label]: _why(at, numbers, compared, mode) for at, label in enumerate(numbers.groups.label_G)}
+    names = list(members)
+    places = {names[label]: at for at, label in enumerate(numbers.groups.label_G.tolist())}
+    whys = _whys(places, numbers, compared, mode)
     rows = {row.id: row for row in _rows(graded, tools, preference, numbers, compared, whys)}
-    places = {names[label]: at for at, label in enumerate(numbers.groups.label_G)}
     report = partial(_report, preference=preference, mode=mode, rows=rows, compared=compared, whys=whys)
-    return tuple(report(name, [one for one in rollouts if one.group == name], places.get(name)) for name in names)
+    return tuple(report(name, group, places.get(name)) for name, group in members.items())
 
 
 def check_tools(preference: Preference, tools: Sequence[str]) -> None:
@@ -177,21 +180,27 @@ def _known(rollout: Rollout, name: str, value: float | None) -> float:
     return value
 
 
-def _why(at: int, numbers: Rewards, compared: Advantages, mode: Mode) -> str | None:
-    """Why the group at this place is not in the loss."""
-    groups = numbers.groups
-    if compared.differs_G[at]:
-        return None
-    size, rewards_of_it = groups.size_G[at], numbers.reward_N[groups.of_N == at]
+def _whys(places: Mapping[str, int], numbers: Rewards, compared: Advantages, mode: Mode) -> dict[str, str | None]:
+    """Why each group is not in the loss, None where it is."""
+    sizes, stds = numbers.groups.size_G.tolist(), compared.std_G.tolist()
+    largest = numbers.groups.highest(np.abs(numbers.reward_N)).tolist()
+    return {
+        name: None if compared.differs_G[at] else _why(sizes[at], stds[at], largest[at], mode)
+        for name, at in places.items()
+    }
+
+
+def _why(size: int, std: float, largest: float, mode: Mode) -> str:
+    """Why a group is not in the loss, from its size and the spread and the largest of its rewards."""
     if size == 1:
         return "a group of one has nothing to compare; play the task more often"
-    if not rewards_of_it.any():
+    if largest == 0:
         return "all rewards are 0; a group teaches when some rollouts succeed and some do not, or cost less"
-    if compared.std_G[at] == 0:
+    if std == 0:
         return "all rewards are equal, so none is better; play more, or weigh what differs"
     if mode is Mode.RELEASED_CODE and size == 2:
         return "the released code stops at groups of two; play the task more often"
-    return f"the rewards differ too little (std {compared.std_G[at]:.3g}, needed {MIN_STD:g})"
+    return f"the rewards differ too little (std {std:.3g}, needed {MIN_STD:g})"
 
 
 def _rows(

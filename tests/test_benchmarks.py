@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.claims import Rival, claim  # noqa: E402  # benchmarks are no installed package
 
 
-@pytest.mark.parametrize("script", ["engine", "store"])
+@pytest.mark.parametrize("script", ["engine", "store", "reward"])
 def test_a_script_prints_claims_that_can_be_read(script):
     command = [sys.executable, "-m", f"benchmarks.{script}", "--quick", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=110)
