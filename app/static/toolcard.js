@@ -200,7 +200,9 @@ function figures(row) {
       tile("Median", use?.p50_s == null ? unknown(none) : seconds(use.p50_s), stated),
       tile(
         "Mean cost",
-        use?.mean_usd == null ? unknown(ran ? "no call has a known cost" : none) : usd(use.mean_usd),
+        use?.mean_usd == null
+          ? unknown(ran ? "no call has a known cost" : none)
+          : el("span", { title: `${use.mean_usd} USD`, text: usd(use.mean_usd) }),
         use?.priced ? `n ${count(use.priced)}` : "",
       ),
     ),
