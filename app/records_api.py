@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -57,12 +58,13 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
     @made.get("/trajectories/overview")
     def overview(request: Request) -> dict[str, Any]:
         wanted = filtering.read_filter(request.query_params)
-        others = {name: value for name, value in request.query_params.items() if name not in {"cost_min", "cost_max"}}
-        values = store.values()
+        others = replace(wanted, cost_from=None, cost_to=None)
+        costs, values = store.costs(others), store.values()
         return {
-            "matches": store.count(wanted),
+            # A text is searched through everything that was seen: once is enough.
+            "matches": costs.runs if wanted == others else store.count(wanted),
             "total": store.count(),
-            "costs": filtering.costs_view(store.costs(filtering.read_filter(others))),
+            "costs": filtering.costs_view(costs),
             "statuses": ["running", *StopReason],
             "outcomes": list(OUTCOMES),
             "orchestrators": _merged(values["orchestrators"], (one.name for one in workbench.orchestrators())),

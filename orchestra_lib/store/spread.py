@@ -22,6 +22,11 @@ class Costs:
     free: int
     unknown: int
 
+    @property
+    def runs(self) -> int:
+        """All of them."""
+        return sum(self.bins.values()) + self.free + self.unknown
+
 
 def costs_sql(clause: str) -> str:
     """The query behind `Costs` for a WHERE clause."""
