@@ -233,6 +233,13 @@ def test_the_keyboard_folds_moves_and_copies_and_one_list_explains_it(page):
     expect(page.get_by_role("dialog")).to_contain_text("close the tab of the run")
 
 
+def test_small_sums_beside_each_other_keep_the_digits_that_tell_them_apart(page):
+    sums = page.evaluate(
+        "import('/wb/format.js').then((f) => [0, 0.00000214, 0.0000104, 0.0001, 0.0061].map(f.fineUsd))"
+    )
+    assert sums == ["$0.0000", "$0.0000021", "$0.000010", "$0.0001", "$0.0061"]
+
+
 def test_what_ctrl_c_left_unstarted_is_named():
     assert not_started(["What is 2 + 2?"]) == "1 queued run was not started: What is 2 + 2?"
     words = not_started(["a\nb", "c" * 90, "d", "e"] * 500)

@@ -2,7 +2,7 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { cost, count, plain, seconds, tokenCount, unknown, usd } from "./format.js";
+import { cost, count, fineUsd, plain, seconds, tokenCount, unknown, usd } from "./format.js";
 import { kindBox, nominalBadge, statusChip } from "./marks.js";
 import { meter, timeMeter, warning } from "./meters.js";
 
@@ -66,7 +66,7 @@ function running(run) {
 }
 
 function total(bill) {
-  if (bill.cost_usd !== null) return el("div", { class: "wb-big", text: usd(bill.cost_usd) });
+  if (bill.cost_usd !== null) return el("div", { class: "wb-big", text: fineUsd(bill.cost_usd) });
   return el(
     "div",
     { class: "wb-big" },

@@ -11,6 +11,12 @@ export function usd(value) {
   return value < 1 ? `$${value.toFixed(4)}` : `$${grouped.format(Math.floor(value))}${value.toFixed(2).slice(-3)}`;
 }
 
+/** The same for a sum that stands beside another: below a hundredth of a cent with two digits that count. */
+export function fineUsd(value) {
+  if (!(value > 0 && value < 0.0001)) return usd(value);
+  return `$${value.toFixed(Math.min(9, 1 - Math.floor(Math.log10(value))))}`;
+}
+
 export function seconds(value) {
   if (value < 0) return "0.00 s";
   return `${value < 9.995 ? value.toFixed(2) : value.toFixed(1)} s`;

@@ -2,7 +2,7 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { cost, count, plain, seconds } from "./format.js";
+import { cost, count, fineUsd, plain, seconds } from "./format.js";
 import { statusMark } from "./marks.js";
 import { Refused, getJson } from "./server.js";
 
@@ -168,12 +168,14 @@ function entryOf({ bill, setting, finished, stop, now }) {
   };
 }
 
+const money = (view) => (view.kind === "known" ? el("span", { text: fineUsd(view.usd) }) : cost(view));
+
 function facts(entry) {
   if (!entry) return "…";
   if (entry.status === "queued") return [statusMark("queued"), `place ${count(entry.place)} in the queue`];
   if (entry.status === "gone") return [statusMark("fault", "gone")];
   const time = entry.seconds === null || entry.seconds === undefined ? null : ` · ${seconds(entry.seconds)}`;
-  return [statusMark(entry.status), entry.cost ? cost(entry.cost) : null, time];
+  return [statusMark(entry.status), entry.cost ? money(entry.cost) : null, time];
 }
 
 function remembered() {
