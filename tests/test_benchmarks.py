@@ -1,6 +1,8 @@
 """Every script that claims something runs, and its claims can be read. How fast this machine is, is not tested."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +14,13 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.claims import Rival, claim  # noqa: E402  # benchmarks are no installed package
 
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+PAGE = pytest.param(
+    "page", marks=[pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
+)
 
-@pytest.mark.parametrize("script", ["engine", "store", "reward"])
+
+@pytest.mark.parametrize("script", ["engine", "store", "reward", PAGE])
 def test_a_script_prints_claims_that_can_be_read(script):
     command = [sys.executable, "-m", f"benchmarks.{script}", "--quick", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=110)
