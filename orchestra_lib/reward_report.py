@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +21,11 @@ from orchestra_lib.reward import Measures, Mode, Rewards, rewards, weights_of
 
 TOOL = "tool."
 """Before a tool's name where tools and goals stand side by side, as in `--prefer`."""
+
+_REMEDIES = {
+    "cost_usd": "use a price table that knows all it used (--prices), or leave it out of the group",
+    "latency_s": "leave it out of the group",
+}
 
 
 @record
@@ -53,6 +59,13 @@ class Rollout:
     def counts(self) -> bool:
         """Whether it is part of its group."""
         return self.outcome is not None and self.no_reward is None
+
+    def known(self, name: Literal["cost_usd", "latency_s"]) -> float:
+        """The cost or the time. Raises `BadInput` naming the id and the remedy where it is unknown."""
+        value = self.cost_usd if name == "cost_usd" else self.latency_s
+        if value is None:
+            raise BadInput(f"rollout {self.id!r}: {name} is unknown, and unknown is not 0; {_REMEDIES[name]}")
+        return value
 
 
 @record
@@ -162,22 +175,10 @@ def _measures(graded: Sequence[Rollout], tools: Sequence[str], numbers: Mapping[
             len(tools), len(graded)
         ),
         solved_N=np.array([one.outcome for one in graded], bool),
-        cost_usd_N=np.array([_known(one, "cost_usd", one.cost_usd) for one in graded], float),
-        latency_s_N=np.array([_known(one, "latency_s", one.latency_s) for one in graded], float),
+        cost_usd_N=np.array([one.known("cost_usd") for one in graded], float),
+        latency_s_N=np.array([one.known("latency_s") for one in graded], float),
         group_N=np.array([numbers[one.group] for one in graded], int),
     )
-
-
-_REMEDIES = {
-    "cost_usd": "use a price table that knows all it used (--prices), or leave it out of the group",
-    "latency_s": "leave it out of the group",
-}
-
-
-def _known(rollout: Rollout, name: str, value: float | None) -> float:
-    if value is None:
-        raise BadInput(f"rollout {rollout.id!r}: {name} is unknown, and unknown is not 0; {_REMEDIES[name]}")
-    return value
 
 
 def _whys(places: Mapping[str, int], numbers: Rewards, compared: Advantages, mode: Mode) -> dict[str, str | None]:
