@@ -53,7 +53,7 @@ def test_the_list_is_filtered_and_counts_what_it_hides(client):
     assert [row["task"] for row in listed(client, status="fault")["rows"]] == ["fault"]
     overview = client.get("/api/trajectories/overview", params={"status": "fault"}).json()
     assert (overview["matches"], overview["total"]) == (1, 2)
-    assert overview["orchestrators"] == ["scripted", "waiting"]
+    assert {"scripted", "waiting"} <= set(overview["orchestrators"])
 
 
 def test_the_list_pages_both_ways_without_gap_or_repeat(client, monkeypatch):
