@@ -105,6 +105,8 @@ def _ratio(a: float | None, b: float | None) -> str | None:
         return "the same"
     if a == 0 or b == 0:
         return f"only {'B' if a == 0 else 'A'} cost anything"
+    if abs(b / a - 1) < 0.005:
+        return "about the same"
     word = "dearer" if b > a else "cheaper"
     times = max(a, b) / min(a, b)
     return f"B is {times:.1f} × {word}" if times >= 2 else f"B is {abs(b / a - 1) * 100:.0f} % {word}"
@@ -117,6 +119,8 @@ def _share(a: int | None, b: int | None) -> str | None:
         return "the same"
     if a == 0:
         return "only B used any"
+    if abs(b / a - 1) < 0.005:
+        return "about the same"
     return f"B {'+' if b > a else chr(0x2212)}{abs(b / a - 1) * 100:.0f} %"
 
 
