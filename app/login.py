@@ -203,6 +203,7 @@ def _styles() -> str:
         f"{tokens}@media (prefers-color-scheme:dark){{{dark}}}}}{parts}"
         "body{margin:0;background:var(--wb-bg)}.lg{min-height:100vh;display:grid;place-items:center;padding:16px}"
         ".lg-box{display:grid;gap:12px;width:min(360px,100%);padding:24px!important}.lg-box h1{font-size:20px;margin:0}"
-        ".lg-lab{font-weight:600}.lg-box input{flex:1;border:0;background:none;outline:0;font:inherit;color:inherit}"
+        ".lg-lab{font-weight:600}.lg-box input{flex:1;border:0;background:none;font:inherit;color:inherit}"
+        ":root body .wb .lg-box input:focus-visible{outline:0}"
         ".lg-bad{color:var(--wb-bad)}"
     )

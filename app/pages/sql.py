@@ -8,7 +8,8 @@ KEYS = (("Ctrl+↵", "run"), ("Esc", "stop"))
 
 _BODY = """
 <div class="wb-main" id="main" tabindex="-1">
-  <div class="wb-head"><h1>SQL</h1><p>Ask the store; one statement that reads.</p></div>
+  <div class="wb-head"><h1>SQL</h1><p>Ask the store; one statement that reads.</p>
+    <span class="wb-sp"></span><a class="wb-link" href="/api/docs">The API</a></div>
   <div class="qy">
     <section class="wb-panel qy-side" aria-label="What to ask about">
       <header><h2>Examples</h2></header><ul id="examples" class="qy-list"></ul>
@@ -19,7 +20,7 @@ _BODY = """
     <div class="qy-mid">
       <form class="wb-panel qy-ask" id="ask" aria-label="Query">
         <label class="wb-sr" for="sql">SQL</label>
-        <textarea id="sql" class="wb-mono" rows="7" spellcheck="false" autocomplete="off" autocapitalize="off"
+        <textarea id="sql" class="wb-mono" rows="6" spellcheck="false" autocomplete="off" autocapitalize="off"
           placeholder="SELECT tool, count(*) AS calls FROM calls GROUP BY tool"></textarea>
         <div class="lv-bar"><span class="wb-note" id="told" role="status"></span><span class="wb-sp"></span>
           <button class="wb-btn danger sm" id="stop" type="button" hidden>Stop <kbd>Esc</kbd></button>

@@ -13,7 +13,13 @@ const FIELDS = [
   ["name", "Name", "lab/qwen3-8b", "Provider and name, with a slash between. A known provider needs no address.", true],
   ["base_url", "Address", "http://127.0.0.1:8000/v1", "Where its OpenAI-compatible API is.", false],
   ["model", "Model", "Qwen/Qwen3-8B", "What the server calls it.", true],
-  ["key_env", "Variable with the key", "LAB_API_KEY", "The name of an environment variable, never the key itself. Empty when it needs none.", false],
+  [
+    "key_env",
+    "Variable with the key",
+    "LAB_API_KEY",
+    "The name of an environment variable, never the key itself. Empty when it needs none.",
+    false,
+  ],
   ["title", "Title", "Qwen3 8B", "How it is called here; the model's name when empty.", false],
 ];
 const KINDS = ["generalist", "maths", "code", "orchestrator"];
@@ -46,7 +52,11 @@ export function addEndpoint(dialog, added) {
       el("p", { class: "wb-note", id: `${id}-note`, text: hint }),
     );
   });
-  const kind = el("select", { id: "ep-kind" }, KINDS.map((value) => el("option", { value, text: value })));
+  const kind = el(
+    "select",
+    { id: "ep-kind" },
+    KINDS.map((value) => el("option", { value, text: value })),
+  );
   const context = el("input", { id: "ep-context", type: "number", min: "1024", step: "1", value: "32768" });
   const save = el("button", { class: "wb-btn primary", text: "Add it" });
   const form = el(
@@ -56,13 +66,19 @@ export function addEndpoint(dialog, added) {
       on: {
         submit: async (event) => {
           event.preventDefault();
-          const values = Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value.trim() || null]));
+          const values = Object.fromEntries(
+            Object.entries(inputs).map(([name, input]) => [name, input.value.trim() || null]),
+          );
           // A key is told apart here already, so that it does not even leave this page.
           if (Object.values(values).some((value) => value && LOOKS_LIKE_A_KEY.test(value))) return say(KEY_WORDS);
           if (!values.name || !values.model) return say("Give it a name and a model.");
           save.disabled = true;
           try {
-            const made = await postJson("/api/endpoints", { ...values, kind: kind.value, context: Number(context.value) || 32768 });
+            const made = await postJson("/api/endpoints", {
+              ...values,
+              kind: kind.value,
+              context: Number(context.value) || 32768,
+            });
             dialog.close();
             await added(made.name);
           } catch (error) {
@@ -77,16 +93,34 @@ export function addEndpoint(dialog, added) {
     el(
       "div",
       { class: "tp-two" },
-      el("div", { class: "tp-field" }, el("label", { for: "ep-kind", class: "tp-label" }, el("b", { text: "Good at" })), el("span", { class: "wb-sel lv-pick" }, kind)),
-      el("div", { class: "tp-field" }, el("label", { for: "ep-context", class: "tp-label" }, el("b", { text: "Context, tokens" })), el("span", { class: "wb-in" }, context)),
+      el(
+        "div",
+        { class: "tp-field" },
+        el("label", { for: "ep-kind", class: "tp-label" }, el("b", { text: "Good at" })),
+        el("span", { class: "wb-sel lv-pick" }, kind),
+      ),
+      el(
+        "div",
+        { class: "tp-field" },
+        el("label", { for: "ep-context", class: "tp-label" }, el("b", { text: "Context, tokens" })),
+        el("span", { class: "wb-in" }, context),
+      ),
     ),
     problem,
-    el("div", { class: "lv-actions" }, save, el("button", { class: "wb-btn", type: "button", text: "Cancel", on: { click: () => dialog.close() } })),
+    el(
+      "div",
+      { class: "lv-actions" },
+      save,
+      el("button", { class: "wb-btn", type: "button", text: "Cancel", on: { click: () => dialog.close() } }),
+    ),
   );
   put(
     dialog,
     el("header", {}, el("h2", { id: "dialog-title", text: "Add an endpoint" })),
-    el("p", { class: "wb-note", text: "It is written into endpoints.toml in the workbench's home, as an orchestrator and as a tool." }),
+    el("p", {
+      class: "wb-note",
+      text: "It is written into endpoints.toml in the workbench's home, as an orchestrator and as a tool.",
+    }),
     form,
   );
   dialog.showModal();

@@ -1,8 +1,9 @@
-// Price tables side by side, each with its date and source; and the editor of a table of one's own.
+// Price tables side by side, each with its date and source; and a copy of one to edit.
 
 import { byId, el, put } from "./dom.js";
 import { count, plain, unknown } from "./format.js";
 import { Refused, getJson, postJson } from "./server.js";
+import { Editor } from "./priceeditor.js";
 import { alertOf } from "./toolmarks.js";
 
 const TYPING_MS = 200;
@@ -52,12 +53,22 @@ export class Prices {
     if (asked && this.rows.length === 0) {
       put(
         byId("prices-table"),
-        el("div", { class: "wb-state" }, el("h2", { text: "No row has this in its name" }), el("p", { text: `${this.tables.length} tables were searched.` })),
+        el(
+          "div",
+          { class: "wb-state" },
+          el("h2", { text: "No row has this in its name" }),
+          el("p", { text: `${this.tables.length} tables were searched.` }),
+        ),
       );
       return;
     }
     const marks = (table) =>
-      [table.name === this.inUse ? "in use" : null, table.nominal ? "nominal" : null, table.historic ? "paper figures" : null, table.own ? "yours" : null]
+      [
+        table.name === this.inUse ? "in use" : null,
+        table.nominal ? "nominal" : null,
+        table.historic ? "paper figures" : null,
+        table.own ? "yours" : null,
+      ]
         .filter(Boolean)
         .join(", ");
     put(
@@ -74,7 +85,13 @@ export class Prices {
             {},
             el("th", { scope: "col" }, el("span", { class: "wb-sr", text: "Row" })),
             this.tables.map((table) =>
-              el("th", { scope: "col", class: this.look(table) }, el("b", { text: plain(table.name) }), el("br"), table.dated),
+              el(
+                "th",
+                { scope: "col", class: this.look(table) },
+                el("b", { text: plain(table.name) }),
+                el("br"),
+                table.dated,
+              ),
             ),
           ),
         ),
@@ -94,12 +111,22 @@ export class Prices {
             { class: "src" },
             el("th", { scope: "row", text: "source" }),
             this.tables.map((table) =>
-              el("td", { class: this.look(table), title: plain(table.source) }, el("span", { class: "tp-src", text: plain(table.source) }), marks(table) ? el("b", { text: ` ${marks(table)}` }) : null),
+              el(
+                "td",
+                { class: this.look(table), title: plain(table.source) },
+                el("span", { class: "tp-src", text: plain(table.source) }),
+                marks(table) ? el("b", { text: ` ${marks(table)}` }) : null,
+              ),
             ),
           ),
         ),
       ),
-      this.more ? el("p", { class: "wb-note", text: `The first ${count(this.rows.length)}; search more closely for the others.` }) : null,
+      this.more
+        ? el("p", {
+            class: "wb-note",
+            text: `The first ${count(this.rows.length)}; search more closely for the others.`,
+          })
+        : null,
     );
   }
 
@@ -112,8 +139,20 @@ export class Prices {
   /** A new table of one's own. */
   begin() {
     const dialog = byId("dialog");
-    const name = el("input", { id: "table-name", type: "text", value: "mine", autocomplete: "off", spellcheck: "false" });
-    const from = el("select", { id: "table-from" }, this.tables.map((table) => el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}, ${count(table.rows)} rows` })));
+    const name = el("input", {
+      id: "table-name",
+      type: "text",
+      value: "mine",
+      autocomplete: "off",
+      spellcheck: "false",
+    });
+    const from = el(
+      "select",
+      { id: "table-from" },
+      this.tables.map((table) =>
+        el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}, ${count(table.rows)} rows` }),
+      ),
+    );
     from.value = this.inUse ?? this.tables[0]?.name;
     const problem = el("p", { class: "tp-bad", role: "alert", hidden: true });
     const submit = async (event) => {
@@ -132,12 +171,25 @@ export class Prices {
     put(
       dialog,
       el("header", {}, el("h2", { id: "dialog-title", text: "A price table of your own" })),
-      el("p", { class: "wb-note", text: "Tables that ship are only read. Copy one under another name and change the copy." }),
+      el("p", {
+        class: "wb-note",
+        text: "Tables that ship are only read. Copy one under another name and change the copy.",
+      }),
       el(
         "form",
         { novalidate: true, on: { submit } },
-        el("div", { class: "tp-field" }, el("label", { for: "table-name", class: "tp-label" }, el("b", { text: "Name" })), el("span", { class: "wb-in" }, name)),
-        el("div", { class: "tp-field" }, el("label", { for: "table-from", class: "tp-label" }, el("b", { text: "Copy of" })), el("span", { class: "wb-sel lv-pick" }, from)),
+        el(
+          "div",
+          { class: "tp-field" },
+          el("label", { for: "table-name", class: "tp-label" }, el("b", { text: "Name" })),
+          el("span", { class: "wb-in" }, name),
+        ),
+        el(
+          "div",
+          { class: "tp-field" },
+          el("label", { for: "table-from", class: "tp-label" }, el("b", { text: "Copy of" })),
+          el("span", { class: "wb-sel lv-pick" }, from),
+        ),
         problem,
         el(
           "div",
@@ -149,6 +201,20 @@ export class Prices {
     );
     if (!dialog.open) dialog.showModal();
     name.focus();
+  }
+
+  /** The other tables of one's own. */
+  others(name) {
+    return this.tables
+      .filter((table) => table.own && table.name !== name)
+      .map((table) =>
+        el("button", {
+          class: "wb-btn ghost sm",
+          type: "button",
+          text: plain(table.name),
+          on: { click: () => this.open(table.name) },
+        }),
+      );
   }
 
   async open(name) {
@@ -164,6 +230,7 @@ export class Prices {
         "header",
         {},
         el("h2", { id: "dialog-title", text: `Prices: ${plain(name)}` }),
+        this.others(name),
         el("span", { class: "wb-sp" }),
         el("button", { class: "wb-btn sm", type: "button", text: "New table", on: { click: () => this.begin() } }),
         el("button", { class: "wb-btn sm", type: "button", text: "Close", on: { click: () => dialog.close() } }),
@@ -187,150 +254,3 @@ function cell(found) {
   const dear = found.tiers ? " and up" : "";
   return el("span", { title: plain(more.join("; ")), text: `${found.text}${dear}` });
 }
-
-const AMOUNTS = [
-  ["input", "in / M", "input_usd_per_mtok"],
-  ["output", "out / M", "output_usd_per_mtok"],
-  ["cached", "cached / M", "cached_usd_per_mtok"],
-  ["call", "a call", "call_usd"],
-  ["second", "a second", "second_usd"],
-];
-const SHOWN = 100;
-
-/** The rows of one table as fields; nothing is written before "Save". */
-class Editor {
-  constructor(table, saved) {
-    this.table = table;
-    this.saved = saved;
-    this.changed = new Map();
-    this.problem = el("p", { class: "tp-bad", role: "alert", hidden: true });
-    this.done = el("p", { class: "wb-note", role: "status" });
-    this.search = el("input", { type: "search", placeholder: `Search ${count(table.rows.length)} rows`, "aria-label": "Search rows", on: { input: () => this.draw() } });
-    this.added = el("input", { type: "text", placeholder: "Name of a new row", "aria-label": "Name of a new row", autocomplete: "off" });
-    this.body = el("tbody", {});
-    this.save = el("button", { class: "wb-btn primary", type: "button", text: "Save", disabled: true, on: { click: () => this.write() } });
-    this.node = el(
-      "div",
-      { class: "tp-editor" },
-      el(
-        "div",
-        { class: "tp-bar" },
-        el("label", { class: "wb-in sm" }, this.search),
-        el("span", { class: "wb-sp" }),
-        el("label", { class: "wb-in sm" }, this.added),
-        el("button", { class: "wb-btn sm", type: "button", text: "Add row", on: { click: () => this.add() } }),
-      ),
-      el(
-        "div",
-        { class: "tp-scroll tp-rows" },
-        el(
-          "table",
-          { class: "wb-tbl tight" },
-          el("caption", { class: "wb-sr", text: "Rows, in USD" }),
-          el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Row" }), AMOUNTS.map(([, title]) => el("th", { scope: "col", class: "n", text: title })), el("th", { scope: "col" }, el("span", { class: "wb-sr", text: "Take out" })))),
-          this.body,
-        ),
-      ),
-      this.problem,
-      el("div", { class: "lv-actions" }, this.save, this.done),
-    );
-    this.draw();
-  }
-
-  draw() {
-    const wanted = this.search.value.trim().toLowerCase();
-    const rows = this.table.rows.filter((row) => row.name.toLowerCase().includes(wanted));
-    put(
-      this.body,
-      rows.slice(0, SHOWN).map((row) => this.row(row)),
-      rows.length > SHOWN ? el("tr", {}, el("td", { colspan: "7", class: "wb-mut", text: `${count(rows.length - SHOWN)} more: search for them` })) : null,
-    );
-  }
-
-  row(row) {
-    const out = this.changed.get(row.name) === null;
-    return el(
-      "tr",
-      { class: out ? "tp-out-row" : "" },
-      el("th", { scope: "row", class: "lv-cut", title: plain(row.source), text: plain(row.name) }),
-      AMOUNTS.map(([key, title]) =>
-        el(
-          "td",
-          { class: "n" },
-          el("input", {
-            type: "text",
-            inputmode: "decimal",
-            class: "tp-amount",
-            "aria-label": `${row.name}, ${title}`,
-            value: row[key] === null ? "" : String(row[key]),
-            disabled: out,
-            on: { change: (event) => this.set(row, key, event.target) },
-          }),
-        ),
-      ),
-      el("td", {}, el("button", { class: "wb-btn ghost sm", type: "button", "aria-label": `${out ? "Keep" : "Take out"} ${row.name}`, text: out ? "Keep" : "Take out", on: { click: () => this.takeOut(row, out) } })),
-    );
-  }
-
-  set(row, key, input) {
-    const written = input.value.trim();
-    const value = written === "" ? null : Number(written);
-    const bad = value !== null && !(Number.isFinite(value) && value >= 0);
-    input.setAttribute("aria-invalid", String(bad));
-    if (bad) return this.say(`${row.name}: ${written.slice(0, 40)} is no amount of dollars; write a number, 0 or more, or leave it empty.`);
-    this.say(null);
-    row[key] = value;
-    this.touch(row.name, row);
-  }
-
-  takeOut(row, back) {
-    this.touch(row.name, back ? row : null);
-    this.draw();
-  }
-
-  add() {
-    const name = this.added.value.trim();
-    if (!name || this.table.rows.some((row) => row.name === name)) return this.say(name ? `There is a row ${name} already.` : "Give the new row a name.");
-    this.say(null);
-    const row = { name, input: null, output: null, cached: null, call: null, second: null, tiers: 0, source: "entered by hand" };
-    this.table.rows.unshift(row);
-    this.added.value = "";
-    this.search.value = "";
-    this.touch(name, row);
-    this.draw();
-    this.body.querySelector("input").focus();
-  }
-
-  touch(name, row) {
-    this.changed.set(name, row);
-    this.save.disabled = false;
-    this.done.textContent = `${count(this.changed.size)} changed, not saved yet`;
-  }
-
-  say(words) {
-    this.problem.hidden = words === null;
-    this.problem.textContent = words === null ? "" : plain(words);
-  }
-
-  async write() {
-    const rows = Object.fromEntries([...this.changed].map(([name, row]) => [name, row && price(row)]));
-    try {
-      const kept = await postJson(`/api/prices/${encodeURIComponent(this.table.name)}/rows`, { rows });
-      this.say(null);
-      this.changed.clear();
-      this.save.disabled = true;
-      this.done.textContent = `Saved: ${count(kept.rows)} rows, dated ${kept.dated}. What it replaced is kept beside it.`;
-      this.table.rows = this.table.rows.filter((row) => rows[row.name] !== null);
-      this.draw();
-      await this.saved();
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      this.say(error.message);
-    }
-  }
-}
-
-const price = (row) => ({
-  ...Object.fromEntries(AMOUNTS.map(([key, , name]) => [name, row[key]])),
-  source: "entered by hand",
-});

@@ -29,7 +29,10 @@ class Sql {
   }
 
   async start() {
-    put(byId("examples"), EXAMPLES.map(({ title, sql }) => el("li", {}, this.link(title, sql))));
+    put(
+      byId("examples"),
+      EXAMPLES.map(({ title, sql }) => el("li", {}, this.link(title, sql))),
+    );
     this.drawHistory();
     await Promise.all([this.drawSchema(), this.open()]);
   }
@@ -70,7 +73,10 @@ class Sql {
               "summary",
               {},
               el("b", { text: table.name }),
-              el("span", { class: "wb-note", text: table.rows === null ? " view" : ` about ${count(table.rows)} rows` }),
+              el("span", {
+                class: "wb-note",
+                text: table.rows === null ? " view" : ` about ${count(table.rows)} rows`,
+              }),
             ),
             el(
               "ul",
@@ -79,7 +85,13 @@ class Sql {
                 el(
                   "li",
                   {},
-                  el("button", { type: "button", class: "qy-col", title: `Write ${column.name} into the query`, text: column.name, on: { click: () => this.insert(column.name) } }),
+                  el("button", {
+                    type: "button",
+                    class: "qy-col",
+                    title: `Write ${column.name} into the query`,
+                    text: column.name,
+                    on: { click: () => this.insert(column.name) },
+                  }),
                   el("span", { class: "wb-mut wb-mono lv-cut", title: column.type, text: column.type.toLowerCase() }),
                 ),
               ),
@@ -152,13 +164,24 @@ class Sql {
         el(
           "div",
           { class: "qy-error" },
-          el("p", {}, el("b", { text: where ? `Line ${where.line}, column ${where.column}. ` : "No answer. " }), plain(error.message)),
+          el(
+            "p",
+            {},
+            el("b", { text: where ? `Line ${where.line}, column ${where.column}. ` : "No answer. " }),
+            plain(error.message),
+          ),
           detail ? el("pre", { class: "wb-mono", text: plain(detail) }) : null,
         ),
       ),
     );
     if (where) {
-      const start = sql.split("\n").slice(0, where.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + where.column - 1;
+      const start =
+        sql
+          .split("\n")
+          .slice(0, where.line - 1)
+          .reduce((sum, line) => sum + line.length + 1, 0) +
+        where.column -
+        1;
       byId("sql").focus();
       byId("sql").setSelectionRange(start, start + 1);
     }
@@ -205,7 +228,10 @@ class Sql {
   drawHistory() {
     const list = asked();
     byId("history-box").hidden = list.length === 0;
-    put(byId("history"), list.slice(0, 12).map((sql) => el("li", {}, this.link(plain(sql.replace(/\s+/g, " ")).slice(0, 120), sql))));
+    put(
+      byId("history"),
+      list.slice(0, 12).map((sql) => el("li", {}, this.link(plain(sql.replace(/\s+/g, " ")).slice(0, 120), sql))),
+    );
   }
 }
 
@@ -247,7 +273,12 @@ export async function start() {
   keys.start({
     "Ctrl+Enter": { shown: "Ctrl ↵", words: "run the query", inFields: true, run: () => void sql.run() },
     "/": { words: "to the query", run: () => byId("sql").focus() },
-    Escape: { shown: "Esc", words: "stop the query", inFields: true, run: () => sql.stop() || document.activeElement?.blur() },
+    Escape: {
+      shown: "Esc",
+      words: "stop the query",
+      inFields: true,
+      run: () => sql.stop() || document.activeElement?.blur(),
+    },
   });
   await sql.start();
 }

@@ -24,7 +24,9 @@ export function chart({ columns, rows }, { category, number }) {
   const values = rows.map((row) => row[number]);
   const low = Math.min(0, ...values.filter((value) => value !== null));
   const high = Math.max(0, ...values.filter((value) => value !== null)) || (low === 0 ? 1 : 0);
-  const [left, wide, step] = [190, 480, 24];
+  // On a narrow screen the drawing is as wide as the screen, so that its words keep their size.
+  const [whole, left, wide] = matchMedia("(max-width: 760px)").matches ? [330, 110, 150] : [780, 190, 480];
+  const step = 24;
   const at = (value) => left + (wide * (value - low)) / (high - low);
   const tall = rows.length * step + 8;
   const sentence = `${columns[number].name} by ${columns[category].name}: ${rows.length} bars`;
@@ -33,16 +35,28 @@ export function chart({ columns, rows }, { category, number }) {
     { class: "qy-chart" },
     svg(
       "svg",
-      { class: "wb-chart", viewBox: `0 0 780 ${tall}`, role: "img", "aria-label": plain(sentence) },
+      { class: "wb-chart", viewBox: `0 0 ${whole} ${tall}`, role: "img", "aria-label": plain(sentence) },
       rows.map((row, place) => {
         const [y, value] = [place * step + 4, row[number]];
         const name = row[category] === null ? "(unknown)" : plain(String(row[category]));
         const end = value === null ? at(0) : at(value);
         return [
-          svg("text", { class: "ink", x: left - 8, y: y + 14, "text-anchor": "end" }, svg("title", {}, name), shorten(name)),
+          svg(
+            "text",
+            { class: "ink", x: left - 8, y: y + 14, "text-anchor": "end" },
+            svg("title", {}, name),
+            shorten(name, whole === 780 ? 30 : 17),
+          ),
           value === null
             ? null
-            : svg("rect", { class: value < 0 ? "qy-neg" : "qy-bar", x: Math.min(at(0), end), y: y + 3, width: Math.max(1, Math.abs(end - at(0))), height: step - 8, rx: 1 }),
+            : svg("rect", {
+                class: value < 0 ? "qy-neg" : "qy-bar",
+                x: Math.min(at(0), end),
+                y: y + 3,
+                width: Math.max(1, Math.abs(end - at(0))),
+                height: step - 8,
+                rx: 1,
+              }),
           svg("text", { class: "ink b", x: Math.max(end, at(0)) + 6, y: y + 14 }, value === null ? "—" : figure(value)),
         ];
       }),
@@ -52,12 +66,17 @@ export function chart({ columns, rows }, { category, number }) {
   );
 }
 
-const shorten = (name) => (name.length > 30 ? `${name.slice(0, 29)}…` : name);
+const shorten = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
 /** All rows of an answer; the later ones are drawn as the reader comes near, so that the page stays light. */
 export function resultTable({ columns, rows }) {
   if (rows.length === 0)
-    return el("div", { class: "wb-state" }, el("h2", { text: "No row" }), el("p", { text: "The query is fine, and nothing in the store fits it." }));
+    return el(
+      "div",
+      { class: "wb-state" },
+      el("h2", { text: "No row" }),
+      el("p", { text: "The query is fine, and nothing in the store fits it." }),
+    );
   const numeric = columns.map(isNumber);
   const body = el("tbody", {});
   let drawn = 0;
@@ -81,7 +100,17 @@ export function resultTable({ columns, rows }) {
       "table",
       { class: "wb-tbl tight" },
       el("caption", { class: "wb-sr", text: "Result" }),
-      el("thead", {}, el("tr", {}, columns.map((column, place) => el("th", { scope: "col", class: numeric[place] ? "n" : "", title: column.type, text: plain(column.name) })))),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          columns.map((column, place) =>
+            el("th", { scope: "col", class: numeric[place] ? "n" : "", title: column.type, text: plain(column.name) }),
+          ),
+        ),
+      ),
       body,
     ),
   );
@@ -92,15 +121,30 @@ export function resultTable({ columns, rows }) {
 }
 
 function cell(value, column) {
-  if (value === null) return el("span", { class: "wb-mut qy-null", title: "NULL: unknown, or it does not apply", text: "NULL" });
+  if (value === null)
+    return el("span", { class: "wb-mut qy-null", title: "NULL: unknown, or it does not apply", text: "NULL" });
   if (typeof value === "number") return figure(value);
   if (typeof value === "boolean") return String(value);
+  if (/^TIMESTAMP/.test(column.type)) return el("time", { datetime: value, title: value, text: moment(value) });
   const text = plain(value);
   if (/^(run_id|id)$/.test(column.name) && /^[0-9A-Z]{10}-[0-9A-Z]{6}$/.test(value))
     return el("a", { class: "wb-link", href: `/trajectories?run=${encodeURIComponent(value)}`, text });
   if (text.length <= 60 && !text.includes("\n")) return text;
-  const whole = el("span", { class: "qy-long", title: "Click to read all of it", text: text.slice(0, 60).replaceAll("\n", " ") + "…" });
-  return el("button", { type: "button", class: "qy-cell", "aria-expanded": "false", on: { click: (event) => toggle(event.currentTarget, whole, text) } }, whole);
+  const whole = el("span", {
+    class: "qy-long",
+    title: "Click to read all of it",
+    text: text.slice(0, 60).replaceAll("\n", " ") + "…",
+  });
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "qy-cell",
+      "aria-expanded": "false",
+      on: { click: (event) => toggle(event.currentTarget, whole, text) },
+    },
+    whole,
+  );
 }
 
 function toggle(button, whole, text) {
@@ -109,6 +153,13 @@ function toggle(button, whole, text) {
   put(whole, open ? text : text.slice(0, 60).replaceAll("\n", " ") + "…");
   whole.classList.toggle("open", open);
 }
+
+/** A point in time to the second; DuckDB gives the ones with a zone in UTC. */
+const moment = (value) =>
+  value
+    .replace("T", " ")
+    .replace(/\.\d+/, "")
+    .replace(/\+00:00$/, " UTC");
 
 /** A number as exact as it helps: whole ones grouped, others with four significant digits. */
 function figure(value) {

@@ -83,7 +83,10 @@ export class ToolCard {
     return [
       row.note ? el("p", { class: "wb-note", text: plain(row.note) }) : null,
       row.endpoint
-        ? el("p", { class: "wb-note", text: `model ${plain(row.endpoint.model)} · ${count(row.endpoint.context)} tokens of context` })
+        ? el("p", {
+            class: "wb-note",
+            text: `model ${plain(row.endpoint.model)} · ${count(row.endpoint.context)} tokens of context`,
+          })
         : null,
       row.off && !weights
         ? el("div", { class: "wb-alert" }, icon("minus"), el("p", {}, el("b", { text: "Off. " }), plain(row.off)))
@@ -103,7 +106,12 @@ export class ToolCard {
       el(
         "div",
         { class: "tp-weights" },
-        el("p", {}, el("b", { text: busy ? "Its weights are arriving. " : "Its weights are not here. " }), plain(weights.title)),
+        el(
+          "p",
+          {},
+          el("b", { text: busy ? "Its weights are arriving. " : "Its weights are not here. " }),
+          plain(weights.title),
+        ),
         el("p", { class: "wb-note", text: `${memory} · ${plain(weights.licence)}` }),
         busy || weights.done_bytes
           ? el("div", { class: "wb-prog" }, el("i", { style: { width: `${share * 100}%` } }))
@@ -148,7 +156,9 @@ function invitation() {
     "div",
     { class: "wb-state" },
     el("h2", { text: "Nothing is picked" }),
-    el("p", { text: "Pick an entry: its card shows what an orchestrator reads, what was measured, and a form to try it." }),
+    el("p", {
+      text: "Pick an entry: its card shows what an orchestrator reads, what was measured, and a form to try it.",
+    }),
   );
 }
 
@@ -177,7 +187,8 @@ function reading(row) {
 
 function figures(row) {
   const use = row.use;
-  const tile = (name, value, note) => el("div", { class: "wb-tile" }, el("span", { text: name }), el("b", {}, value), el("small", {}, note));
+  const tile = (name, value, note) =>
+    el("div", { class: "wb-tile" }, el("span", { text: name }), el("b", {}, value), el("small", {}, note));
   const none = "not called yet";
   const ran = use?.ran ?? 0;
   const stated = row.typical_s === null ? "nobody stated any" : `stated ${seconds(row.typical_s)}`;
@@ -189,14 +200,22 @@ function figures(row) {
       el("span", { class: "lv-plain", text: "every run in this store" }),
       el("span", { class: "wb-sp" }),
       ran
-        ? el("a", { class: "wb-link lv-plain", href: `/trajectories?tool=${encodeURIComponent(row.id)}`, text: "its trajectories" })
+        ? el("a", {
+            class: "wb-link lv-plain",
+            href: `/trajectories?tool=${encodeURIComponent(row.id)}`,
+            text: "its trajectories",
+          })
         : null,
     ),
     el(
       "div",
       { class: "tp-tiles" },
       tile("Calls", count(ran), use?.refused ? `${count(use.refused)} refused` : "ran"),
-      tile("Went well", ran ? `${Math.round((100 * use.ok) / ran)} %` : unknown(none), ran ? `${count(use.ok)} of ${count(ran)}` : ""),
+      tile(
+        "Went well",
+        ran ? `${Math.round((100 * use.ok) / ran)} %` : unknown(none),
+        ran ? `${count(use.ok)} of ${count(ran)}` : "",
+      ),
       tile("Median", use?.p50_s == null ? unknown(none) : seconds(use.p50_s), stated),
       tile(
         "Mean cost",
@@ -224,15 +243,24 @@ function distribution(row, found) {
       ? null
       : [
           svg("path", { class: "tp-line", d: `M${at(value).toFixed(1)} ${y - 8}V${floor}` }),
-          svg("text", {
-            class: "ink",
-            x: at(value) > 280 ? at(value) - 4 : at(value) + 4,
-            y,
-            "text-anchor": at(value) > 280 ? "end" : "start",
-          }, `${word} ${seconds(value)}`),
+          svg(
+            "text",
+            {
+              class: "ink",
+              x: at(value) > 280 ? at(value) - 4 : at(value) + 4,
+              y,
+              "text-anchor": at(value) > 280 ? "end" : "start",
+            },
+            `${word} ${seconds(value)}`,
+          ),
         ];
   return [
-    el("h3", { class: "wb-cap" }, "Seconds to answer", el("span", { class: "lv-plain", text: `${count(total)} calls that went well` })),
+    el(
+      "h3",
+      { class: "wb-cap" },
+      "Seconds to answer",
+      el("span", { class: "lv-plain", text: `${count(total)} calls that went well` }),
+    ),
     svg(
       "svg",
       {
@@ -284,7 +312,12 @@ class EndpointTest {
   constructor(name) {
     this.name = name;
     this.result = el("div", { role: "status" });
-    this.button = el("button", { class: "wb-btn sm", id: "test-endpoint", text: "Send one tiny request", on: { click: () => this.run() } });
+    this.button = el("button", {
+      class: "wb-btn sm",
+      id: "test-endpoint",
+      text: "Send one tiny request",
+      on: { click: () => this.run() },
+    });
     this.node = el("div", { class: "tp-test" }, el("h3", { class: "wb-cap", text: "Test" }), this.button, this.result);
   }
 

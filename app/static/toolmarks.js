@@ -7,12 +7,7 @@ import { icon } from "./icons.js";
 export const BUSY = new Set(["fetching", "checking"]);
 
 export function alertOf(what, why) {
-  return el(
-    "div",
-    { class: "wb-alert bad" },
-    icon("warn"),
-    el("p", {}, el("b", { text: `${what} ` }), plain(why)),
-  );
+  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${what} ` }), plain(why)));
 }
 
 /** Ready, off with the reason, or how far its weights are. */
@@ -43,9 +38,10 @@ export function status(row, weights) {
 }
 
 export function weightsWords(weights) {
-  const parts = [`${count(Math.floor(weights.done_bytes / 1e6))} of ${count(Math.round(weights.total_bytes / 1e6))} MB`];
+  const parts = [
+    `${count(Math.floor(weights.done_bytes / 1e6))} of ${count(Math.round(weights.total_bytes / 1e6))} MB`,
+  ];
   if (weights.rate_bps) parts.push(`${bytes(Math.round(weights.rate_bps))}/s`);
   if (weights.eta_s !== null && weights.eta_s !== undefined) parts.push(`${wait(weights.eta_s)} left`);
   return parts.join(" · ");
 }
-

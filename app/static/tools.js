@@ -29,8 +29,15 @@ class Tools {
     this.weights = new Map();
     this.timer = 0;
     this.weightsTimer = 0;
-    this.prices = new Prices(() => this.load());
-    this.card = new ToolCard({ changed: () => this.load(), fetch: (name) => this.fetch(name), prices: () => this.table });
+    this.prices = new Prices(() => {
+      this.drawTables();
+      this.load();
+    });
+    this.card = new ToolCard({
+      changed: () => this.load(),
+      fetch: (name) => this.fetch(name),
+      prices: () => this.table,
+    });
     byId("q").addEventListener("input", () => this.write({ q: byId("q").value }, true));
     byId("add-endpoint").addEventListener("click", () => this.add());
     byId("in-use").addEventListener("change", () => this.use(byId("in-use").value));
@@ -79,12 +86,18 @@ class Tools {
     const waiting = setTimeout(() => put(byId("catalogue"), skeleton()), 300);
     await Promise.all([this.load(), this.prices.load(this.table)]);
     clearTimeout(waiting);
+    this.drawTables();
+    await this.open();
+  }
+
+  drawTables() {
     put(
       byId("in-use"),
-      this.prices.tables.map((table) => el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}` })),
+      this.prices.tables.map((table) =>
+        el("option", { value: table.name, text: `${plain(table.name)} ${table.dated}` }),
+      ),
     );
     byId("in-use").value = this.table;
-    await this.open();
   }
 
   async load() {
@@ -117,7 +130,9 @@ class Tools {
       this.weightsTimer = setTimeout(() => this.poll(), WEIGHTS_MS * 5);
       return;
     }
-    const settled = [...this.weights.values()].some((one) => BUSY.has(before.get(one.name)?.state) && !BUSY.has(one.state));
+    const settled = [...this.weights.values()].some(
+      (one) => BUSY.has(before.get(one.name)?.state) && !BUSY.has(one.state),
+    );
     if (settled) await this.load();
     else this.draw();
   }
@@ -159,7 +174,10 @@ class Tools {
     byId("ready-count").textContent = this.rows.length ? `${on} of ${this.rows.length} ready` : "";
     const at = focusedRow();
     put(byId("catalogue"), rows.length ? this.drawTable(rows) : this.nothing());
-    if (at) byId("catalogue").querySelector(`[data-row="${CSS.escape(at)}"]`)?.focus();
+    if (at)
+      byId("catalogue")
+        .querySelector(`[data-row="${CSS.escape(at)}"]`)
+        ?.focus();
     const picked = this.picked;
     const row = this.rows.find((one) => sameEntry(one, picked)) ?? null;
     this.card.show(row, picked, row ? this.missing(row) : null);
@@ -229,7 +247,11 @@ class Tools {
           row.simulated ? simulatedBadge(true) : null,
         ),
       ),
-      el("td", { class: "wb-mut" }, el("span", { class: "lv-cut tp-where", title: plain(row.where), text: plain(row.where) })),
+      el(
+        "td",
+        { class: "wb-mut" },
+        el("span", { class: "lv-cut tp-where", title: plain(row.where), text: plain(row.where) }),
+      ),
       el("td", {}, status(row, weights)),
       el("td", { class: "n" }, row.price ?? dash(row)),
       el("td", { class: "n" }, median(row)),
@@ -339,7 +361,12 @@ export async function start() {
     k: { words: "entry before", run: () => tools.step(-1) },
     e: { words: "add an endpoint", run: () => tools.add() },
     "/": { words: "search", run: () => byId("q").focus() },
-    Escape: { shown: "Esc", words: "leave the search field", inFields: true, run: () => document.activeElement?.blur() },
+    Escape: {
+      shown: "Esc",
+      words: "leave the search field",
+      inFields: true,
+      run: () => document.activeElement?.blur(),
+    },
   });
   await tools.start();
 }

@@ -18,11 +18,22 @@ export class TryOut {
     this.problem = el("p", { class: "tp-bad", role: "alert", hidden: true });
     this.result = el("div", { class: "tp-result", role: "status" });
     this.call = el("button", { class: "wb-btn primary sm", id: "try" }, "Call it");
-    this.stop = el("button", { class: "wb-btn danger sm", type: "button", hidden: true, text: "Stop", on: { click: () => this.halt() } });
+    this.stop = el("button", {
+      class: "wb-btn danger sm",
+      type: "button",
+      hidden: true,
+      text: "Stop",
+      on: { click: () => this.halt() },
+    });
     this.node = el(
       "form",
       { class: "tp-try", "aria-label": "Try it out", novalidate: true, on: { submit: (event) => this.submit(event) } },
-      el("h3", { class: "wb-cap" }, "Try it out", el("span", { class: "lv-plain", text: "one call, kept as a trajectory" })),
+      el(
+        "h3",
+        { class: "wb-cap" },
+        "Try it out",
+        el("span", { class: "lv-plain", text: "one call, kept as a trajectory" }),
+      ),
       this.fields.map((one) => one.node),
       this.fields.length === 0 ? el("p", { class: "wb-note", text: "It takes no arguments." }) : null,
       this.problem,
@@ -82,7 +93,10 @@ export class TryOut {
   watch(id) {
     this.going = id;
     this.stop.hidden = false;
-    put(this.result, el("p", { class: "wb-note" }, el("span", { class: "wb-chip run" }, el("i", { class: "dot" }), "calling"), ""));
+    put(
+      this.result,
+      el("p", { class: "wb-note" }, el("span", { class: "wb-chip run" }, el("i", { class: "dot" }), "calling"), ""),
+    );
     let seen = null;
     follow(id, {
       frame: (event) => {
@@ -123,7 +137,11 @@ function outcome(id, event) {
       el("span", { class: "wb-num", text: seconds(seen.finished_s - seen.started_s) }),
       el("span", { class: "wb-num" }, cost(event.derived.cost)),
       el("span", { class: "wb-sp" }),
-      el("a", { class: "wb-link", href: `/trajectories?run=${encodeURIComponent(id)}`, text: files ? `open, with ${files} file${files > 1 ? "s" : ""}` : "open the trajectory" }),
+      el("a", {
+        class: "wb-link",
+        href: `/trajectories?run=${encodeURIComponent(id)}`,
+        text: files ? `open, with ${files} file${files > 1 ? "s" : ""}` : "open the trajectory",
+      }),
     ),
     el("pre", { class: "wb-args tp-out", tabindex: "0", text: plain(seen.text) || "(nothing)" }),
     event.derived.cut ? el("p", { class: "wb-note", text: "The beginning; the trajectory has all of it." }) : null,
@@ -146,7 +164,18 @@ function field(name, schema, required) {
     "label",
     { for: id, class: "tp-label" },
     el("b", { text: plain(name) }),
-    el("span", { class: "wb-mut", text: ` ${kind === "choice" ? "one of" : kind === "json" ? `${typesOf(schema).join(" or ") || "any"}, as JSON` : typesOf(schema).filter((type) => type !== "null").join(" or ")}${required ? "" : ", optional"}` }),
+    el("span", {
+      class: "wb-mut",
+      text: ` ${
+        kind === "choice"
+          ? "one of"
+          : kind === "json"
+            ? `${typesOf(schema).join(" or ") || "any"}, as JSON`
+            : typesOf(schema)
+                .filter((type) => type !== "null")
+                .join(" or ")
+      }${required ? "" : ", optional"}`,
+    }),
   );
   return {
     name,
@@ -176,7 +205,9 @@ function choice(id, schema, required) {
     "select",
     { id },
     required ? null : el("option", { value: "", text: "(left out)" }),
-    schema.enum.map((value, place) => el("option", { value: String(place), text: plain(typeof value === "string" ? value : JSON.stringify(value)) })),
+    schema.enum.map((value, place) =>
+      el("option", { value: String(place), text: plain(typeof value === "string" ? value : JSON.stringify(value)) }),
+    ),
   );
   const node = el("span", { class: "wb-sel lv-pick" }, input);
   return { input, node, read: () => (input.value === "" ? undefined : schema.enum[Number(input.value)]) };
@@ -208,12 +239,23 @@ function number(id, schema) {
 /** What a text field holds is the text; one that is optional and empty is left out. */
 function text(id, schema, required) {
   const input = el("textarea", { id, rows: "2", spellcheck: "false", autocomplete: "off" });
-  return { input, node: el("span", { class: "wb-in tp-area" }, input), read: () => (input.value === "" && !required ? undefined : input.value) };
+  return {
+    input,
+    node: el("span", { class: "wb-in tp-area" }, input),
+    read: () => (input.value === "" && !required ? undefined : input.value),
+  };
 }
 
 function json(id, schema) {
   const shape = typesOf(schema).includes("array") ? "[]" : "{}";
-  const input = el("textarea", { id, rows: "2", spellcheck: "false", autocomplete: "off", placeholder: shape, class: "wb-mono" });
+  const input = el("textarea", {
+    id,
+    rows: "2",
+    spellcheck: "false",
+    autocomplete: "off",
+    placeholder: shape,
+    class: "wb-mono",
+  });
   const read = () => {
     if (input.value.trim() === "") return undefined;
     try {
