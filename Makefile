@@ -12,8 +12,8 @@ PORT ?= 7860
 help: ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
 
-app: $(VENV)/app.stamp ## Set up everything and start the workbench (HOST=127.0.0.1 PORT=7860)
-	$(BIN)/orchestra app --host $(HOST) --port $(PORT)
+app: $(VENV)/app.stamp ## Set up everything and start the workbench (HOST=127.0.0.1 PORT=7860; ARGS="--password-env NAME" for a login)
+	$(BIN)/orchestra app --host $(HOST) --port $(PORT) $(ARGS)
 
 test: $(VENV)/dev.stamp ## Set up everything and run all tests (ARGS="-k play" passes options to pytest)
 	scripts/system-packages.sh
