@@ -71,6 +71,7 @@ def _rollout(trajectory: Trajectory) -> Rollout:
         malformed_turns=tuple(turn.index for turn in trajectory.turns if is_malformed(turn, trajectory.setting)),
         turns=len(trajectory.turns),
         no_reward=no_reward,
+        simulated=trajectory.simulated,
     )
 
 

@@ -6,6 +6,7 @@ group, and with them the reward of every other rollout, because of a gap in a pr
 """
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import partial
@@ -34,6 +35,7 @@ class Rollout:
 
     `answered` says that it ended with a valid answer; `malformed_turns` are the turns whose tool call was not well
     formed, of `turns` in all (None when nobody counted). `no_reward` says why it gets none although it may be graded.
+    `simulated` marks one whose tools answered from a stated profile.
 
     Raises `BadInput` naming the id for a cost, time or count that is NaN, infinite or below 0.
     """
@@ -48,12 +50,13 @@ class Rollout:
     malformed_turns: tuple[int, ...] = ()
     turns: int | None = None
     no_reward: str | None = None
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         amounts = {"cost_usd": self.cost_usd, "latency_s": self.latency_s}
         for name, value in {**amounts, **{TOOL + tool: count for tool, count in self.tool_counts.items()}}.items():
-            if value is not None and not (math.isfinite(value) and value >= 0):
-                raise BadInput(f"rollout {self.id!r}: {name} = {value!r}; use a number, 0 or more")
+            if value is not None and not 0 <= value <= sys.float_info.max:
+                raise BadInput(f"rollout {self.id!r}: {name} = {value!r:.40}; use a number, 0 or more")
 
     @property
     def counts(self) -> bool:

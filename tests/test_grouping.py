@@ -37,6 +37,11 @@ def test_a_rollout_counts_every_offered_tool_and_pays_what_its_bill_says():
     assert (rollout.answered, rollout.turns, rollout.malformed_turns) == (True, 3, ())
 
 
+def test_a_rollout_whose_tools_only_play_a_part_is_marked():
+    pretending = with_setting(graded(), tools=(replace(TOOLS[0], simulated=True), TOOLS[1]))
+    assert [one.simulated for one in (*group([graded()]), *group([pretending]))] == [False, True]
+
+
 def test_another_table_prices_anew_and_the_judge_is_not_part_of_the_price():
     judged = replace(graded(turns=2), judge_attempts=graded().turns[0].generation.attempts)
     [cheap], [dear] = group([judged]), group([judged], prices=DEAR)

@@ -75,6 +75,8 @@ def test_what_is_left_out_is_counted_and_a_group_that_teaches_nothing_says_so(re
         ([{**ROWS[0], "cost_usd": None}, *ROWS[1:]], "rollout 'a': cost_usd is unknown"),
         (json.dumps(ROWS).replace("0.05", "NaN"), "rollout 'b': cost_usd = nan"),
         (json.dumps(ROWS).replace("0.05", "1e999"), "rollout 'b': cost_usd = inf"),
+        ([{**ROWS[0], "tool_counts": {"search": 10**400}}], "rollout 'a': tool.search = 1000"),
+        ([{**ROWS[0], "tool_counts": {"search": -1}}], "rollout 'a': tool.search = -1"),
         ([{**ROWS[0], "cost_usd": "cheap"}], "row 1 (id a): cost_usd"),
         ([{key: value for key, value in ROWS[0].items() if key != "latency_s"}], "row 1 (id a): latency_s"),
         ([{**ROWS[0], "colour": 1}], "row 1 (id a): colour"),
@@ -139,6 +141,8 @@ def test_stored_runs_are_priced_anew_without_a_call(reward, stored, tmp_path):
     )
     found = json.loads(reward(*RUNS, "--prices", "mine", "--json")[1])
     assert [row["cost_usd"] for row in found] == [7.0, 21.0, 7.0]
+    assert found[0]["prices"] == {"table": "mine", "dated": "2026-01-02", "nominal": False}
+    assert "priced by sample of 2026-11-01, nominal: nobody is billed" in reward(*RUNS)[1]
     code, _, err = reward(*RUNS, "--prices", "vendor")
     assert (code, "run run-1: its cost is unknown under vendor" in err) == (2, True)
 

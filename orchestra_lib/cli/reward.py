@@ -8,16 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, seconds
+from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.grouping import group
 from orchestra_lib.paths import home
 from orchestra_lib.preference import Preference, parse_preference
 from orchestra_lib.pricelist import find_table
+from orchestra_lib.pricing import PriceTable
 from orchestra_lib.reward import Mode
 from orchestra_lib.reward_report import RewardReport, Rollout, RolloutReward, reward_reports
 from orchestra_lib.store.store import Store
+from orchestra_lib.trajectory import Trajectory
 
 
 def reward(
@@ -43,24 +45,32 @@ def reward(
 ) -> None:
     """Print the rewards and advantages of a group, with every number on the way."""
     wanted = None if prefer is None else parse_preference(prefer)
+    table: PriceTable | None = None
     if file := _file(group_or_file):
         if prices is not None:
             raise BadInput("--prices re-prices stored runs; the rows of a file state their cost_usd")
         rollouts, preference = _rows(file), wanted or Preference()
     else:
-        rollouts, preference = _stored(group_or_file, wanted, prices)
+        runs = _runs(group_or_file)
+        table = runs[0].setting.prices if prices is None else find_table(home(), prices)
+        rollouts = group(runs, prices=None if prices is None else table, any_preference=wanted is not None)
+        preference = wanted or _of_offered(runs[0].setting.preference, rollouts[0])
     reports = reward_reports(rollouts, preference, mode)
     if json:
         facts = {one.id: one for one in rollouts}
-        print_json([_row(report, row, facts[row.id]) for report in reports for row in report.rows])
+        print_json([_row(report, row, facts[row.id], table) for report in reports for row in report.rows])
     else:
-        _show(reports, rollouts)
+        _show(reports, rollouts, table)
     for report in reports:
-        name = f"group {report.group}: " if report.group else ""
-        if report.left_out:
-            note(f"{name}{report.left_out} of {len(report.rows)} left out: ungraded, or nothing to be rewarded for")
-        if report.why:
-            note(f"{name}not in the loss: {report.why}")
+        _remark(report)
+
+
+def _remark(report: RewardReport) -> None:
+    name = f"group {report.group}: " if report.group else ""
+    if report.left_out:
+        note(f"{name}{report.left_out} of {len(report.rows)} left out: ungraded, or nothing to be rewarded for")
+    if report.why:
+        note(f"{name}not in the loss: {report.why}")
 
 
 def _file(names: Sequence[str]) -> Path | None:
@@ -87,14 +97,9 @@ def _place(file: Path, at: int, row: object) -> str:
     return f"{file}, row {at}" + (f" (id {one_line(name, 60)})" if isinstance(name, str) else "")
 
 
-def _stored(
-    run_ids: Sequence[str], wanted: Preference | None, prices: str | None
-) -> tuple[tuple[Rollout, ...], Preference]:
-    table = None if prices is None else find_table(home(), prices)
+def _runs(run_ids: Sequence[str]) -> list[Trajectory]:
     with Store.open(home()) as store:
-        runs = [store.get(run_id) for run_id in run_ids]
-    rollouts = group(runs, prices=table, any_preference=wanted is not None)
-    return rollouts, wanted or _of_offered(runs[0].setting.preference, rollouts[0])
+        return [store.get(run_id) for run_id in run_ids]
 
 
 def _of_offered(preference: Preference, rollout: Rollout) -> Preference:
@@ -103,12 +108,14 @@ def _of_offered(preference: Preference, rollout: Rollout) -> Preference:
     return replace(preference, tools=tools)
 
 
-def _row(report: RewardReport, row: RolloutReward, facts: Rollout) -> dict[str, Any]:
+def _row(report: RewardReport, row: RolloutReward, facts: Rollout, table: PriceTable | None) -> dict[str, Any]:
     return {
         **to_data(row),
         "outcome": facts.outcome,
         "cost_usd": facts.cost_usd,
         "latency_s": facts.latency_s,
+        "simulated": facts.simulated,
+        "prices": table and {"table": table.name, "dated": table.dated.isoformat(), "nominal": table.nominal},
         "group": report.group,
         "mode": str(report.mode),
         "group_size": report.size,
@@ -117,7 +124,7 @@ def _row(report: RewardReport, row: RolloutReward, facts: Rollout) -> dict[str, 
     }
 
 
-def _show(reports: Sequence[RewardReport], rollouts: Sequence[Rollout]) -> None:
+def _show(reports: Sequence[RewardReport], rollouts: Sequence[Rollout], table: PriceTable | None) -> None:
     facts = {one.id: one for one in rollouts}
     named = list(dict.fromkeys(name for report in reports for row in report.rows for name in row.components))
     weighed = [name for name in named if any(_part(row, name) for report in reports for row in report.rows)]
@@ -128,6 +135,14 @@ def _show(reports: Sequence[RewardReport], rollouts: Sequence[Rollout]) -> None:
         mean = "" if report.mean is None else f" · mean {report.mean:.3f}{spread}"
         name = f"{report.group}: " if report.group else ""
         print(f"\n{name}{report.mode} · {report.size} compared{mean}")
+    if table is not None:
+        print(
+            printable(
+                f"priced by {table.name} of {table.dated}{', nominal: nobody is billed' if table.nominal else ''}"
+            )
+        )
+    if simulated := sum(one.simulated for one in rollouts):
+        print(f"simulated: {simulated} of {len(rollouts)}; their tools answer from a stated profile")
     if any(one.extension for report in reports for row in report.rows for one in row.components.values()):
         print("a weight below 0 is this project's extension: it rewards using the tool less")
 
