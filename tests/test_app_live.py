@@ -109,7 +109,7 @@ def test_a_run_beyond_the_limit_shows_its_place_and_can_be_cancelled(page):
     run(page, "short")
     expect(page.locator("#timeline h2")).to_have_text("Place 2 of 2 in the queue")
     expect(page.locator("#running")).to_contain_text("In the queue: 2")
-    expect(page.locator(".lv-tab")).to_contain_text("place 2 in the queue")
+    expect(page.locator(".lv-tab")).to_contain_text("place 2")
     page.locator(".lv-waiting").first.get_by_role("button").click()
     expect(page.locator("#timeline h2")).to_have_text("Place 1 of 1 in the queue")
     assert "cancelled before it began" in page.request.get(page.url.split("?")[0] + f"api/runs/{waiting}").text()

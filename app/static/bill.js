@@ -6,11 +6,11 @@ import { cost, count, fineUsd, plain, seconds, tokenCount, unknown, usd } from "
 import { kindBox, nominalBadge, statusChip } from "./marks.js";
 import { meter, timeMeter, warning } from "./meters.js";
 
-const QUEUE_LINES = 8;
+const LINES = 8;
 
 /** The whole right column of Live for a run, or the idle one when `run` is null. */
 export function drawBill(host, run, table) {
-  const parts = run?.setting ? running(run) : idle(table);
+  const parts = run?.setting ? running(run) : idle(table, run ? "not begun" : "idle");
   put(host, parts);
 }
 
@@ -36,9 +36,9 @@ function head(chip, table) {
   );
 }
 
-function idle(table) {
+function idle(table, word) {
   return [
-    head(el("span", { class: "wb-chip" }, icon("minus", true), "idle"), table),
+    head(el("span", { class: "wb-chip" }, icon("minus", true), word), table),
     el("div", {}, el("div", { class: "wb-big", text: "$0.0000" }), meter(0, 0, null)),
     tiles("0.0", null, "0", "0"),
     el("hr", { class: "wb-hr" }),
@@ -184,16 +184,19 @@ export function drawOthers(host, { running, queued, waiting }, open, onCancel) {
       ? [
           el("hr", { class: "wb-hr" }),
           el("h3", { class: "wb-cap", text: "Also running" }),
-          others.map((run) => line(run, el("i", { class: "dot" }), cost(run.cost))),
+          others.slice(0, LINES).map((run) => line(run, el("i", { class: "dot" }), cost(run.cost))),
+          others.length > LINES
+            ? el("p", { class: "wb-note", text: `and ${count(others.length - LINES)} more` })
+            : null,
         ]
       : null,
     waiting
       ? [
           el("hr", { class: "wb-hr" }),
           el("h3", { class: "wb-cap", text: `In the queue: ${count(waiting)}` }),
-          queued.slice(0, QUEUE_LINES).map((run) => waitingLine(run, onCancel)),
-          waiting > QUEUE_LINES
-            ? el("p", { class: "wb-note", text: `and ${count(waiting - QUEUE_LINES)} more after these` })
+          queued.slice(0, LINES).map((run) => waitingLine(run, onCancel)),
+          waiting > LINES
+            ? el("p", { class: "wb-note", text: `and ${count(waiting - LINES)} more after these` })
             : null,
         ]
       : null,

@@ -20,6 +20,16 @@ export class Rail {
     this.ids = remembered();
     this.entries = new Map();
     this.timer = 0;
+    this.list = el("ul", { class: "lv-tabs" }); // one list for good, so that it stays scrolled where it is
+    put(
+      byId("rail"),
+      this.list,
+      el(
+        "a",
+        { class: "wb-btn sm", href: "/", "data-key": "new", on: { click: (event) => this.go(event, null) } },
+        "New task",
+      ),
+    );
   }
 
   /** Show a run's tab as the current one; opens it when there is none. */
@@ -28,6 +38,7 @@ export class Rail {
     if (id && !this.ids.includes(id)) this.ids = [...this.ids, id].slice(-MOST);
     this.keep();
     this.draw();
+    this.list.querySelector(".on")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     this.poll();
   }
 
@@ -91,17 +102,8 @@ export class Rail {
     host.hidden = this.ids.length === 0;
     const focused = host.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     put(
-      host,
-      el(
-        "ul",
-        { class: "lv-tabs", "data-scroll": true },
-        this.ids.map((id) => this.tab(id, this.entries.get(id))),
-      ),
-      el(
-        "a",
-        { class: "wb-btn sm", href: "/", "data-key": "new", on: { click: (event) => this.go(event, null) } },
-        "New task",
-      ),
+      this.list,
+      this.ids.map((id) => this.tab(id, this.entries.get(id))),
     );
     if (focused) host.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
@@ -172,7 +174,7 @@ const money = (view) => (view.kind === "known" ? el("span", { text: fineUsd(view
 
 function facts(entry) {
   if (!entry) return "…";
-  if (entry.status === "queued") return [statusMark("queued"), `place ${count(entry.place)} in the queue`];
+  if (entry.status === "queued") return [statusMark("queued"), `place ${count(entry.place)}`];
   if (entry.status === "gone") return [statusMark("fault", "gone")];
   const time = entry.seconds === null || entry.seconds === undefined ? null : ` · ${seconds(entry.seconds)}`;
   return [statusMark(entry.status), entry.cost ? money(entry.cost) : null, time];
