@@ -119,6 +119,14 @@ def test_the_text_that_is_read_follows_the_price_table(open_page):
     page.get_by_label("Prices in use").select_option("nominal")
 
 
+def test_a_link_to_a_table_that_is_gone_says_so_and_shows_the_rest(open_page):
+    page = open_page("/tools?prices=gone&tool=coder")
+    expect(page.locator("#problem")).to_contain_text("There is no price table gone. Prices are shown under nominal.")
+    expect(page.locator("#reads")).to_contain_text("$0.04 in")
+    page.get_by_label("Prices in use").select_option("vendor")
+    expect(page.locator("#problem")).to_be_empty()
+
+
 def test_a_tool_is_tried_out_with_a_form_of_its_schema(open_page):
     page = open_page("/tools?tool=options")
     form = page.get_by_role("form", name="Try it out")

@@ -7,7 +7,7 @@ import { icon } from "./icons.js";
 export const BUSY = new Set(["fetching", "checking"]);
 
 export function alertOf(what, why) {
-  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${what} ` }), plain(why)));
+  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${plain(what)} ` }), plain(why)));
 }
 
 /** Ready, off with the reason, or how far its weights are. */

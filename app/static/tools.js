@@ -57,8 +57,10 @@ class Tools {
     return null;
   }
 
+  /** The table in use: of the address, else the one that Live uses; one that is gone counts for nothing. */
   get table() {
-    return this.query.get("prices") ?? remembered() ?? "nominal";
+    const there = new Set(this.prices.tables.map((table) => table.name));
+    return [this.query.get("prices"), remembered()].find((name) => there.has(name)) ?? "nominal";
   }
 
   write(change, replace = false) {
@@ -84,7 +86,9 @@ class Tools {
 
   async start() {
     const waiting = setTimeout(() => put(byId("catalogue"), skeleton()), 300);
-    await Promise.all([this.load(), this.prices.load(this.table)]);
+    await this.prices.load(this.table);
+    this.prices.mark(this.table);
+    await this.load();
     clearTimeout(waiting);
     this.drawTables();
     await this.open();
@@ -106,7 +110,7 @@ class Tools {
       const found = await getJson(`/api/tools?prices=${encodeURIComponent(this.table)}`);
       this.rows = found.rows;
       this.setWeights(found.weights);
-      put(byId("problem"));
+      put(byId("problem"), this.goneTable());
       this.draw();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -114,6 +118,14 @@ class Tools {
     }
     const looking = this.rows.some((row) => row.off?.startsWith("looking for"));
     if (!document.hidden) this.timer = setTimeout(() => this.load(), looking ? SOON_MS : AGAIN_MS);
+  }
+
+  /** A link may name a table that somebody took away. */
+  goneTable() {
+    const asked = this.query.get("prices");
+    return asked === null || asked === this.table
+      ? null
+      : alertOf(`There is no price table ${asked.slice(0, 60)}.`, `Prices are shown under ${this.table}.`);
   }
 
   setWeights(list) {
