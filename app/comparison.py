@@ -1,6 +1,5 @@
 """Two trajectories side by side as plain data: sums, the first difference that matters, and the rows."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from app.textdiff import Pieces, first_change, text_diff
 from orchestra_lib.alignment import Difference, Pair, align
 from orchestra_lib.billing import Bill
 from orchestra_lib.codec import to_data
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import Call, Trajectory, Turn
@@ -273,7 +273,7 @@ def _arguments(call: Call) -> str:
     if asked.arguments is None:
         return asked.arguments_text[:SHOWN_CHARS]
     lines = (
-        f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        f"{name} {value if isinstance(value, str) else spoken(value)}"
         for name, value in to_data(asked)["arguments"].items()
     )
     return "\n".join(lines)[:SHOWN_CHARS]
