@@ -90,9 +90,15 @@ def play(script: Script, address: str) -> None:
         page.reload()
         script.ready()
         expect(rows.nth(1)).to_be_visible(timeout=WAIT_MS)
-    rows.nth(0).click()
-    expect(page.locator("#detail h2.tr-task")).to_contain_text("palindrome", timeout=WAIT_MS)
-    script.done("both palindrome runs are answered; the newer one is open")
+    script.done("both palindrome runs are answered")
+
+    for place in (0, 1):
+        rows.nth(place).locator("xpath=..").get_by_role("checkbox").check()
+    page.keyboard.press("c")
+    page.wait_for_url("**/compare?*")
+    script.ready()
+    expect(page.locator("#main")).to_contain_text("only A calls Coder 1.5B", timeout=WAIT_MS)
+    script.done("both runs stand side by side, aligned by call")
 
     page.keyboard.press("g")
     page.keyboard.press("q")
