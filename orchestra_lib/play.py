@@ -35,7 +35,7 @@ def expect_crowd() -> None:
     What so many episodes hold is walked through again and again, for a quarter of all CPU time; looking
     less often costs a twentieth more memory. A setting of the whole process, so a program's to make.
     """
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(20_000, 10, 10)
 
 
 class _Stop(Exception):  # control flow, not an error
