@@ -38,6 +38,7 @@ _WORDS = {
     "get /api/trajectories/overview": "Figures of the trajectories that a filter lets through.",
     "get /api/trajectories/export": "The trajectories that a filter lets through, as a file.",
     "post /api/trajectories/tags": "Add tags to trajectories, or take them off.",
+    "get /api/compare": "Two runs aligned by call, with what differs.",
     "get /api/rail": "Where the runs with these ids stand, and how many wait.",
     "get /api/state": "What can be chosen now, weights on their way, and runs that go on.",
     "post /api/preference": "A preference in the very words that the orchestrator will read.",

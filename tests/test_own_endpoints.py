@@ -48,6 +48,7 @@ def test_what_looks_like_a_key_is_refused_with_the_remedy_and_never_written(tmp_
         ({"base_url": "ftp://x"}, "no plain URL"),
         ({"base_url": "http://lab.example/v1"}, "unencrypted"),
         ({"key_env": "OPENAI_API_KEY"}, "is the key of openai"),
+        ({"key_env": "TAVILY_API_KEY"}, "is the key of web_search"),
         ({"key_env": "AWS_SECRET"}, "ends with _API_KEY"),
         ({"key_env": "hunter2"}, "in capitals"),
         ({"key_env": None}, "key_env is missing"),

@@ -19,6 +19,8 @@ from orchestra_lib.record import record
 
 FILE = "endpoints.toml"
 _KEY_ENDING = "_API_KEY"
+_OTHERS = {"TAVILY_API_KEY": "web_search", "BRAVE_API_KEY": "web_search", "WANDB_API_KEY": "Weights & Biases"}
+"""Keys of what is no provider of models, and whose they are."""
 
 
 @record
@@ -114,6 +116,7 @@ def _check_door(new: NewEndpoint, catalogue: Catalogue) -> None:
     if not new.key_env.endswith(_KEY_ENDING):
         raise BadInput(f"key_env = {new.key_env!r}; a variable that is sent to an address ends with {_KEY_ENDING}")
     owners = [one.name for one in catalogue.providers.values() if one.key_env == new.key_env]
+    owners += [owner for variable, owner in _OTHERS.items() if variable == new.key_env]
     if owners:
         raise BadInput(f"{new.key_env} is the key of {owners[0]} and is sent there only; give this address its own")
     if urlsplit(new.base_url).scheme == "http" and not is_local(new.base_url):
