@@ -61,8 +61,9 @@ def bounded(example: Example) -> float:
     """Our score of one graded example, in [0, 1]; at least one weight is not 0."""
     if not example.run.outcome:
         return 0.0
-    parts = list(_components(example))
-    return math.fsum(abs(weight) * share for weight, share in parts) / math.fsum(abs(weight) for weight, _ in parts)
+    largest = max(map(abs, _weights(example.preference)))  # by which tiny weights are lifted, so that none vanishes
+    parts = [(abs(weight) / largest, share) for weight, share in _components(example)]
+    return math.fsum(weight * share for weight, share in parts) / math.fsum(weight for weight, _ in parts)
 
 
 def published(example: Example) -> float:

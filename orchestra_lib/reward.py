@@ -23,6 +23,9 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import GOALS, Preference
 from orchestra_lib.segments import Floats, Marks, Segments
 
+MOST = 1e15
+"""More dollars, seconds or calls than this is no measurement; sums of what is below never overflow."""
+
 
 class Mode(StrEnum):
     """Whose arithmetic."""
@@ -73,7 +76,7 @@ def weights_of(preference: Preference, tools: Sequence[str]) -> Floats:
 def rewards(measures: Measures, weights: Floats, mode: Mode = Mode.PAPER) -> Rewards:
     """The rewards under one P for all (shape K), or one for each group in the order of their numbers (K, G).
 
-    Raises `BadInput` naming the rollout's index for a cost, latency or count that is NaN, infinite or below 0.
+    Raises `BadInput` naming the rollout's index for a cost, latency or count that is NaN or not from 0 to `MOST`.
     """
     _check(measures)
     groups = Segments(measures.group_N)
@@ -158,7 +161,9 @@ def _placed(values_K_N: Floats, low_K_G: Floats, high_K_G: Floats, groups: Segme
 def _check(measures: Measures) -> None:
     named = {"cost_usd": measures.cost_usd_N, "latency_s": measures.latency_s_N, "a tool count": measures.count_T_N}
     for name, values in named.items():
-        wrong = ~(np.isfinite(values) & (values >= 0))
+        wrong = ~((values >= 0) & (values <= MOST))
         if wrong.any():
             at = int(np.argwhere(wrong)[0][-1])
-            raise BadInput(f"rollout {at}: {name} = {values[wrong][0]:g}; use a number, 0 or more, or leave it out")
+            raise BadInput(
+                f"rollout {at}: {name} = {values[wrong][0]:g}; use a number from 0 to {MOST:g}, or leave it out"
+            )

@@ -6,7 +6,6 @@ group, and with them the reward of every other rollout, because of a gap in a pr
 """
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import partial
@@ -18,7 +17,7 @@ from orchestra_lib.advantage import MIN_STD, Advantages, advantages
 from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import GOALS, Preference
 from orchestra_lib.record import record
-from orchestra_lib.reward import Measures, Mode, Rewards, rewards, weights_of
+from orchestra_lib.reward import MOST, Measures, Mode, Rewards, rewards, weights_of
 
 TOOL = "tool."
 """Before a tool's name where tools and goals stand side by side, as in `--prefer`."""
@@ -37,7 +36,7 @@ class Rollout:
     formed, of `turns` in all (None when nobody counted). `no_reward` says why it gets none although it may be graded.
     `simulated` marks one whose tools answered from a stated profile.
 
-    Raises `BadInput` naming the id for a cost, time or count that is NaN, infinite or below 0.
+    Raises `BadInput` naming the id for a cost, time or count that is NaN or not from 0 to `MOST`.
     """
 
     id: str
@@ -55,8 +54,8 @@ class Rollout:
     def __post_init__(self) -> None:
         amounts = {"cost_usd": self.cost_usd, "latency_s": self.latency_s}
         for name, value in {**amounts, **{TOOL + tool: count for tool, count in self.tool_counts.items()}}.items():
-            if value is not None and not 0 <= value <= sys.float_info.max:
-                raise BadInput(f"rollout {self.id!r}: {name} = {value!r:.40}; use a number, 0 or more")
+            if value is not None and not 0 <= value <= MOST:
+                raise BadInput(f"rollout {self.id!r}: {name} = {value!r:.40}; use a number from 0 to {MOST:g}")
 
     @property
     def counts(self) -> bool:

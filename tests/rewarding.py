@@ -8,7 +8,7 @@ from orchestra_lib.preference import GOALS, Preference
 from orchestra_lib.reward_report import Rollout, reward_reports
 
 TOOLS = ("calc", "gpt", "search")
-amounts = st.one_of(st.sampled_from([0.0, 0.01, 0.05, 0.1]), st.floats(0, 1e6))
+amounts = st.one_of(st.sampled_from([0.0, 0.01, 0.05, 0.1]), st.floats(0, 4e14))
 shares = st.floats(0, 1)
 
 
