@@ -103,6 +103,7 @@ def test_a_card_is_reached_by_keyboard_and_by_its_address(open_page):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.locator("#card h2")).to_have_text("Local search")
+    expect(page).to_have_title("Local search · Orchestra Workbench")
     assert "tool=local_search" in page.url
     page.goto(page.url.replace("local_search", "coder"))
     expect(page.locator("#reads")).to_contain_text("per million tokens")

@@ -269,6 +269,7 @@ function store(list) {
 }
 
 export async function start() {
+  document.title = "SQL · Orchestra Workbench";
   const sql = new Sql();
   keys.start({
     "Ctrl+Enter": { shown: "Ctrl ↵", words: "run the query", inFields: true, run: () => void sql.run() },

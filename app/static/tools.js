@@ -192,6 +192,7 @@ class Tools {
         ?.focus();
     const picked = this.picked;
     const row = this.rows.find((one) => sameEntry(one, picked)) ?? null;
+    document.title = `${row ? plain(row.title) : "Tools & prices"} · Orchestra Workbench`;
     this.card.show(row, picked, row ? this.missing(row) : null);
     byId("wb").classList.toggle("tp-open", picked !== null);
   }
