@@ -140,6 +140,10 @@ def test_cheap_against_best_is_one_click_and_sets_the_sliders(page):
     expect(tabs.nth(1)).to_contain_text("quality 1")
     assert page.get_by_label("Quality").input_value() == "1"
     assert page.get_by_label("Low cost").input_value() == "0"
+    cheap, best = (link.get_attribute("href").removeprefix("/?run=") for link in tabs.get_by_role("link").all())
+    expect(page.get_by_role("link", name="Compare", exact=True).last).to_have_attribute(
+        "href", f"/compare?a={cheap}&b={best}"
+    )
 
 
 def test_avoid_the_big_model_sets_the_dearest_to_avoid(page):

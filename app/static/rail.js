@@ -21,9 +21,11 @@ export class Rail {
     this.entries = new Map();
     this.timer = 0;
     this.list = el("ul", { class: "lv-tabs" }); // one list for good, so that it stays scrolled where it is
+    this.compare = el("a", { class: "wb-btn sm", "data-key": "compare", text: "Compare" });
     put(
       byId("rail"),
       this.list,
+      this.compare,
       el(
         "a",
         { class: "wb-btn sm", href: "/", "data-key": "new", on: { click: (event) => this.go(event, null) } },
@@ -105,7 +107,19 @@ export class Rail {
       this.list,
       this.ids.map((id) => this.tab(id, this.entries.get(id))),
     );
+    const pair = this.pair();
+    this.compare.hidden = pair === null;
+    if (pair) this.compare.href = `/compare?${new URLSearchParams({ a: pair[0], b: pair[1] })}`;
     if (focused) host.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  }
+
+  /** The shown run and another of the same task, both ended, in the order of their tabs; null without one. */
+  pair() {
+    const ended = (id) => this.entries.has(id) && !this.isOpen(id) && this.entries.get(id).status !== "gone";
+    const task = this.entries.get(this.shown)?.task;
+    const twin = this.ids.findLast((id) => id !== this.shown && ended(id) && this.entries.get(id).task === task);
+    if (!twin || !ended(this.shown)) return null;
+    return this.ids.filter((id) => id === twin || id === this.shown);
   }
 
   go(event, id) {

@@ -30,7 +30,10 @@ export class Sentence {
     this.draw();
   }
 
-  edit() {
+  /** Begin with the words that the sliders make now, which may still be on their way. */
+  async edit() {
+    clearTimeout(this.timer);
+    await this.ask();
     this.set(this.own ?? this.made);
     byId("own-words").focus();
     this.onChange();
