@@ -25,6 +25,9 @@ _CROWD = 100
 _BILL_EVERY = 50
 """In a turn of more calls than `_CROWD`, one in so many events carries the bill, and the turn's end does."""
 
+_MANY_TURNS = 300
+"""In a run of more turns, one in `_BILL_EVERY` events and more carries the bill, and the run's end does."""
+
 Data = dict[str, Any]
 
 
@@ -38,13 +41,15 @@ def frame(event: Event, trajectory: Trajectory) -> Data:
         case Generated():
             # Twice the same text would double the stream: `raw_text` repeats reasoning and content.
             shown = replace(event, generation=replace(event.generation, raw_text="", token_ids=None))
-            spent = _spent(event.generation.attempts, trajectory.setting.prices)
-            return {**codec.to_data(shown), "derived": {**spent, "bill": bill_view(trajectory)}}
+            derived = _spent(event.generation.attempts, trajectory.setting.prices)
+            if not _is_long(trajectory) or _is_due(event, trajectory):
+                derived["bill"] = bill_view(trajectory)
+            return {**codec.to_data(shown), "derived": derived}
         case CallFinished():
             shown_call = replace(event, observation=_cut(event.observation))
             spent = _spent(event.attempts, trajectory.setting.prices)
             derived = {**_size(event.observation), **spent}
-            if not _is_crowded(trajectory) or event.seq % _BILL_EVERY == 0:
+            if not (_is_crowded(trajectory) or _is_long(trajectory)) or _is_due(event, trajectory):
                 derived["bill"] = bill_view(trajectory)
             return {**codec.to_data(shown_call), "derived": derived}
         case TurnFinished() if _is_crowded(trajectory):
@@ -53,6 +58,16 @@ def frame(event: Event, trajectory: Trajectory) -> Data:
             return {**codec.to_data(event), "derived": {"bill": bill_view(trajectory)}}
         case _:
             return {**codec.to_data(event), "derived": {}}
+
+
+def _is_long(trajectory: Trajectory) -> bool:
+    """Whether summing up so many turns again after each event would be most of the work."""
+    return len(trajectory.turns) > _MANY_TURNS
+
+
+def _is_due(event: Event, trajectory: Trajectory) -> bool:
+    """Whether this event carries the bill all the same: the longer the run, the fewer do."""
+    return event.seq % max(_BILL_EVERY, len(trajectory.turns) // 4) == 0
 
 
 def _is_crowded(trajectory: Trajectory) -> bool:
