@@ -26,7 +26,8 @@ _BILL_EVERY = 50
 """In a turn of more calls than `_CROWD`, one in so many events carries the bill, and the turn's end does."""
 
 _MANY_TURNS = 300
-"""In a run of more turns, one in `_BILL_EVERY` events and more carries the bill, and the run's end does."""
+_LONG_BILL_EVERY = 251
+"""In a run of more turns, one in so many events carries the bill, and its end does. A prime: turns repeat a rhythm."""
 
 Data = dict[str, Any]
 
@@ -66,8 +67,8 @@ def _is_long(trajectory: Trajectory) -> bool:
 
 
 def _is_due(event: Event, trajectory: Trajectory) -> bool:
-    """Whether this event carries the bill all the same: the longer the run, the fewer do."""
-    return event.seq % max(_BILL_EVERY, len(trajectory.turns) // 4) == 0
+    """Whether this event carries the bill all the same."""
+    return event.seq % (_LONG_BILL_EVERY if _is_long(trajectory) else _BILL_EVERY) == 0
 
 
 def _is_crowded(trajectory: Trajectory) -> bool:
