@@ -17,7 +17,7 @@ from orchestra_lib.calling import GRACE_S, Caller, put_down
 from orchestra_lib.episode_log import EpisodeLog
 from orchestra_lib.errors import Fault, ProviderFault, WorldFault
 from orchestra_lib.event import Event
-from orchestra_lib.generation import Generation
+from orchestra_lib.generation import Channel, Generation
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ArtefactStore, Policy, Situation, Tool
 from orchestra_lib.tool import ToolCall
@@ -87,7 +87,7 @@ class _Episode:
         self.setting, self.policy, self.cancel, self.log = setting, policy, cancel, log
         self.budget = Budget(setting.limits, setting.prices, policy.spec, [tool.spec for tool in tools])
         self.caller = Caller(setting, tools, artefacts, self.budget, log, self._situation)
-        self.streamed = ""
+        self.streamed = dict.fromkeys(Channel, "")
 
     async def run(self) -> None:
         """Play to the end. A bug is raised once the record is complete."""
@@ -129,7 +129,7 @@ class _Episode:
 
     async def _generate(self, turn: int) -> Generation:
         started_s = self.log.now()
-        self.streamed = ""
+        self.streamed = dict.fromkeys(Channel, "")
         try:
             generation = await self._unless_stopped(self._stream(turn))
         except WorldFault as error:
@@ -145,8 +145,10 @@ class _Episode:
 
     def _break_off(self, turn: int, attempts: tuple[Attempt, ...]) -> None:
         """Keep what a generation that did not end has said and cost; its cost is unknown where it was cut off."""
-        if self.streamed or attempts:
-            self.log.emit(ev.Generated, turn=turn, generation=Generation(raw_text=self.streamed, attempts=attempts))
+        reasoning, content = self.streamed[Channel.REASONING], self.streamed[Channel.CONTENT]
+        if reasoning or content or attempts:
+            said = Generation(raw_text=reasoning + content, reasoning=reasoning, content=content, attempts=attempts)
+            self.log.emit(ev.Generated, turn=turn, generation=said)
 
     async def _stream(self, turn: int) -> Generation:
         async with contextlib.aclosing(self.policy.act(self._situation())) as parts:
@@ -154,7 +156,7 @@ class _Episode:
                 if isinstance(part, Generation):
                     _check_ids(part.calls, self.log.trajectory)
                     return part
-                self.streamed += part.text
+                self.streamed[part.channel] += part.text
                 self.log.emit(ev.Streamed, turn=turn, channel=part.channel, text=part.text)
         raise RuntimeError(f"policy {self.policy.spec.name} ended its turn without a Generation; yield exactly one")
 

@@ -137,6 +137,7 @@ def test_a_reload_and_a_second_viewer_show_the_same(open_page, browser):
     assert answered(second).locator("#timeline").inner_text() == first_text
     page.reload()
     assert answered(page).locator("#timeline").inner_text() == first_text
+    expect(page.locator("#bill")).to_contain_text("answered")  # the bill is drawn a moment after the turns
     assert page.locator("#bill").inner_text() == second.locator("#bill").inner_text()
     other.close()
 

@@ -157,7 +157,7 @@ def test_cancel_reaches_a_policy_that_thinks_and_keeps_what_it_had_said():
 
     trajectory = fold(asyncio.run(cancelled()))
     assert trajectory.stop is StopReason.CANCELLED
-    assert trajectory.turns[0].generation.raw_text == "Turn 1 of the script."
+    assert trajectory.turns[0].generation.reasoning == "Turn 1 of the script."
 
 
 def test_what_a_cut_off_model_call_cost_is_unknown_and_not_zero():

@@ -18,7 +18,7 @@ export function fineUsd(value) {
 }
 
 export function seconds(value) {
-  if (value < 0) return "0.00 s";
+  if (value < 0.005) return value > 0 ? "<0.01 s" : "0.00 s";
   return `${value < 9.995 ? value.toFixed(2) : value.toFixed(1)} s`;
 }
 

@@ -23,6 +23,7 @@ export class Tail {
   reset() {
     this.unseen = 0;
     this.sticks = true; // until the reader scrolls away
+    this.top = 0;
     this.draw();
   }
 
@@ -52,7 +53,11 @@ export class Tail {
 
   scrolled() {
     const { box } = this;
-    this.sticks = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX;
+    const near = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX;
+    // Only who scrolls up leaves the end: the end itself may have moved on since the scroll that this event tells of.
+    if (near) this.sticks = true;
+    else if (box.scrollTop < this.top) this.sticks = false;
+    this.top = box.scrollTop;
     if (this.sticks) this.unseen = 0;
     this.draw();
   }

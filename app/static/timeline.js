@@ -170,11 +170,11 @@ export class Timeline {
   orchestratorCard(turn, position) {
     const state = phase(turn, this.run);
     const live = state === "thinking" || state === "writing";
-    const cut = !live && turn.generation === null;
+    const answered = turn.generation !== null && turn.generation.answer !== null;
+    const cut = !live && !answered && (turn.generation === null || this.wasCutOff(turn));
     const chip = live ? state : cut ? (this.run.stop === "fault" ? "error" : "cancelled") : "ok";
     const key = `turn-${turn.index}`;
     const unfolded = this.isOpen(key, live || cut);
-    const answered = turn.generation && turn.generation.answer !== null;
     const word = answered ? "answered" : null;
     const took = (turn.generated ?? turn.finished ?? this.run.now) - turn.started;
     const header = this.header({
@@ -211,6 +211,11 @@ export class Timeline {
       body,
       { live, bad: chip === "error", key, state },
     );
+  }
+
+  /** The run ended in the middle of this turn's generation. */
+  wasCutOff(turn) {
+    return turn === this.run.turns.at(-1) && ["cancelled", "fault", "time_limit"].includes(this.run.stop);
   }
 
   // ---- a call
