@@ -43,10 +43,9 @@ _TASK = """
     <label class="wb-in sm lv-num m-hide"><input id="limit-turns" type="number" min="1" step="1"
       aria-label="Limit of turns"><small>turns</small></label>
     <label class="wb-sel sm lv-pick m-hide"><select id="prices" aria-label="Price table"></select></label>
-    <span class="wb-sp"></span>
-    <button class="wb-btn danger sm" id="stop" type="button" disabled>
+    <span class="lv-go"><button class="wb-btn danger sm" id="stop" type="button" disabled>
       <span data-icon="stop"></span>Stop <kbd>Esc</kbd></button>
-    <button class="wb-btn primary sm" id="run" type="submit">Run <kbd>Ctrl ↵</kbd></button>
+    <button class="wb-btn primary sm" id="run" type="submit">Run <kbd>Ctrl ↵</kbd></button></span>
   </div>
   <p class="lv-refusal" id="refusal" role="alert" hidden></p>
 </form>
