@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,6 +24,7 @@ from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.errors import BadInput, WeightsFault
 from orchestra_lib.model import hub as model_hub
 from orchestra_lib.model.draft import Draft, Piece, Weights
+from orchestra_lib.model.packages import _arrived
 from orchestra_lib.model.progress import Progress
 from orchestra_lib.model.weights import CATALOG, WeightsCatalog, WeightsStatus
 
@@ -406,3 +408,20 @@ def wait_until(true, timeout: float = 30) -> None:
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.05)
+
+
+def test_progress_survives_folders_that_vanish_while_they_are_counted(tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def churn() -> None:
+        while not stop.is_set():
+            (tmp_path / "a" / "b").mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(tmp_path / "a", ignore_errors=True)
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        assert [_arrived(tmp_path) for _ in range(2000)] == [0] * 2000
+    finally:
+        stop.set()
+        thread.join()

@@ -98,12 +98,13 @@ def _runs(process: subprocess.Popen[str]) -> bool:
 
 
 def _arrived(wheels: Path) -> int:
-    """Bytes of the wheel so far; pip may be moving it at this moment."""
-    total = 0
-    for path in wheels.rglob("*.whl"):
-        with suppress(OSError):
-            total = max(total, path.stat().st_size)
-    return total
+    """Bytes of the wheel so far; pip may be moving files and removing its folders at this moment."""
+    sizes = [0]
+    with suppress(OSError):
+        for path in wheels.rglob("*.whl"):
+            with suppress(OSError):
+                sizes.append(path.stat().st_size)
+    return max(sizes)
 
 
 def _complaint(piece: Piece, log: IO[str]) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import html
 import importlib.util
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -59,7 +60,7 @@ class SearchProvider(Protocol):
     async def search(self, query: str, k: int) -> Sequence[Hit]: ...
 
 
-class HttpSearch:
+class HttpSearch(ABC):
     """A service behind an HTTP address that answers JSON; what it is asked and how it answers is the subclass's."""
 
     name = ""
@@ -93,15 +94,17 @@ class HttpSearch:
     def _key(self) -> str:
         return next((key for name in self.key_names if (key := self._environ.get(name, "").strip())), "")
 
+    @abstractmethod
     def _request(self, key: str, query: str, k: int) -> dict[str, Any]:
-        raise NotImplementedError
+        """What to send."""
 
+    @abstractmethod
     def _results(self, data: Mapping[str, Any]) -> object:
         """The list of results in an answer; anything else when the answer is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _hit(self, row: Mapping[str, Any]) -> Hit | None:
-        raise NotImplementedError
+        """One row of the results; None when it is none."""
 
     async def _answer(self, response: httpx2.Response) -> object:
         if response.status_code != 200:
