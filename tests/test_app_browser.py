@@ -1,38 +1,19 @@
 """The pages in a real Chromium, over a workbench that plays scripts."""
 
-import os
 import re
-import shutil
-import socket
-import threading
-import time
 
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from browsing import served, watched
+from playwright.sync_api import expect
 from scripted_workbench import ScriptedRoster
 
-from app.main import create_app
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.workbench import Workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 EXPECTED = re.compile(r"status of 40[04]|net::ERR_FAILED")
 """What Chromium logs by itself for an unknown run, a refused filter and for a connection that a test cuts."""
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Of this module and no longer: its event loop would be in the way of every `asyncio.run` in later tests."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: set CHROMIUM, or install it with scripts/system-packages.sh")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -54,39 +35,14 @@ def workbench(roster, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def base_url(browser, workbench):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(workbench), port=port, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive(), "the app did not start"
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(20)
+    with served(workbench) as address:
+        yield address
 
 
 @pytest.fixture
 def open_page(context, base_url):
-    """Opens a path and waits until the page has filled itself; fails on errors and on requests to elsewhere."""
-    wrong = []
-
-    def opened(path="/", in_context=None):
-        page = (in_context or context).new_page()
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on(
-            "console",
-            lambda line: line.type == "error" and EXPECTED.search(line.text) is None and wrong.append(line.text),
-        )
-        page.on("request", lambda r: r.url.startswith((base_url, "data:", "blob:")) or wrong.append(f"asked {r.url}"))
-        page.goto(base_url + path)
-        page.wait_for_selector("#wb[data-ready]", timeout=30_000)
-        return page
-
-    yield opened
-    assert wrong == []
+    with watched(context, base_url, expected=EXPECTED) as opened:
+        yield opened
 
 
 def run(page, task):

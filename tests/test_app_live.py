@@ -1,65 +1,33 @@
 """Live in a real Chromium: several runs, the queue, demonstrations, own words, search, keyboard, very much at once."""
 
-import os
-import shutil
-import socket
-import threading
-import time
+import re
 
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from browsing import served, watched
+from playwright.sync_api import expect
 from scripted_workbench import ScriptedRoster
 
-from app.main import create_app, not_started
+from app.main import not_started
 from app.runs import MAX_RUNNING
 from orchestra_lib.workbench import Workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: set CHROMIUM, or install it with scripts/system-packages.sh")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield browser
-        browser.close()
+NOTHING = re.compile("(?!)")
 
 
 @pytest.fixture(scope="module")
 def base_url(browser, tmp_path_factory):
-    workbench = Workbench(tmp_path_factory.mktemp("home"), roster=ScriptedRoster(pace_s=0.02))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(workbench), port=port, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive(), "the app did not start"
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(20)
+    with served(Workbench(tmp_path_factory.mktemp("home"), roster=ScriptedRoster(pace_s=0.02))) as address:
+        yield address
 
 
 @pytest.fixture
 def page(browser, base_url):
-    """A page that has filled itself; fails on errors and on requests to elsewhere."""
-    wrong = []
     context = browser.new_context()
-    page = context.new_page()
-    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-    page.on("request", lambda r: r.url.startswith((base_url, "data:", "blob:")) or wrong.append(f"asked {r.url}"))
-    page.goto(base_url)
-    page.wait_for_selector("#wb[data-ready]", timeout=30_000)
-    yield page
-    context.close()
-    assert wrong == []
+    with watched(context, base_url, expected=NOTHING) as opened:
+        yield opened()
+        context.close()
 
 
 def run(page, task):

@@ -8,7 +8,6 @@ from episodes import START, events, trajectory
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
 from test_app_browser import base_url as base_url
-from test_app_browser import browser as browser
 from test_app_browser import context as context
 from test_app_browser import open_page as open_page
 from test_app_browser import roster as roster

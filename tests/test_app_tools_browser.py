@@ -1,82 +1,33 @@
 """Tools & prices, SQL and the login in a real Chromium, over a scripted workbench."""
 
-import os
 import re
-import shutil
-import socket
-import threading
-import time
-from contextlib import contextmanager
 
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from browsing import served, watched
+from playwright.sync_api import expect
 from toolbench import ToolRoster, lab
 
-from app.main import create_app
 from orchestra_lib.workbench import Workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 EXPECTED = re.compile(r"status of (400|401|429)")
 """What Chromium logs by itself for a request that is refused."""
 
 
 @pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: set CHROMIUM, or install it with scripts/system-packages.sh")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield browser
-        browser.close()
-
-
-@contextmanager
-def served(home, **options):
-    workbench = Workbench(home, roster=ToolRoster(home))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(workbench, **options), port=port, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive(), "the app did not start"
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(20)
-
-
-@pytest.fixture(scope="module")
 def base_url(browser, tmp_path_factory):
-    with served(tmp_path_factory.mktemp("home")) as address:
+    home = tmp_path_factory.mktemp("home")
+    with served(Workbench(home, roster=ToolRoster(home))) as address:
         yield address
 
 
 @pytest.fixture
 def open_page(browser, base_url):
-    """Opens a path and waits until the page has filled itself; fails on errors and on requests to elsewhere."""
-    wrong = []
     context = browser.new_context(viewport={"width": 1440, "height": 900})
-
-    def opened(path):
-        page = context.new_page()
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on(
-            "console",
-            lambda line: line.type == "error" and EXPECTED.search(line.text) is None and wrong.append(line.text),
-        )
-        page.on("request", lambda r: r.url.startswith((base_url, "data:", "blob:")) or wrong.append(f"asked {r.url}"))
-        page.goto(base_url + path)
-        page.wait_for_selector("#wb[data-ready]", timeout=30_000)
-        return page
-
-    yield opened
-    context.close()
-    assert wrong == []
+    with watched(context, base_url, expected=EXPECTED) as opened:
+        yield opened
+        context.close()
 
 
 def violations(page):
@@ -267,7 +218,7 @@ def test_the_pages_are_accessible_in_both_themes_and_never_wider_than_a_phone(op
 
 
 def test_a_login_stands_before_every_page_and_its_stream(browser, tmp_path):
-    with served(tmp_path, password="correct horse") as address:
+    with served(Workbench(tmp_path, roster=ToolRoster(tmp_path)), password="correct horse") as address:
         context = browser.new_context()
         page = context.new_page()
         page.goto(f"{address}/tools?tool=coder")

@@ -1,20 +1,18 @@
 """Every script that claims something runs, and its claims can be read. How fast this machine is, is not tested."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from browsing import CHROMIUM
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.claims import Rival, claim  # noqa: E402  # benchmarks are no installed package
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 PAGE = pytest.param(
     "page", marks=[pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
 )
