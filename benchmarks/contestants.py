@@ -356,6 +356,7 @@ def measure(begin: Callable[[str, Path], Batch], url: str, rollouts: int, at_onc
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         peaks = [_peak_mb()]
         for _ in range(batches - 1):
+            gc.collect()  # Python lets garbage of a quarter of what lives pile up: what is asked is what a batch leaves
             batch(rollouts, at_once)
             peaks.append(_peak_mb())
     return Run(cpu_s=cpu, wall_s=wall, import_cpu_s=imported, before_mb=before, peaks_mb=peaks)

@@ -100,7 +100,7 @@ def _crowd(many: int, bare_ms: float) -> list[Claim]:
         ),
         claim(f"{crowd}: memory of each", (ours.peaks_mb[0] - ours.before_mb) * 1024 / many, "kB"),
         claim(
-            f"{crowd}: memory after as many again",
+            f"{crowd}: peak memory of as many again, garbage collected between",
             second,
             "MB",
             rival=Rival(name="first", value=first),
