@@ -53,6 +53,8 @@ class Caller:
         self._started_s: dict[str, float] = {}
         self._answered: set[str] = set()
         self._places = asyncio.Semaphore(setting.limits.parallel_calls)
+        at_once = setting.limits.parallel_calls
+        self._tool_places = {tool.spec.name: asyncio.Semaphore(tool.spec.parallel or at_once) for tool in tools}
 
     async def run(self, turn: int, calls: Sequence[ToolCall]) -> None:
         """Run the calls of a turn side by side; cancelling it leaves calls for `abandon`."""
@@ -85,7 +87,8 @@ class Caller:
             return
         attempts: tuple[Attempt, ...] = ()
         try:
-            async with self._places:
+            # The tool's place first: who waits for a busy tool must not keep a place from another.
+            async with self._tool_places[call.tool], self._places:
                 self._log.emit(ev.CallStarted, turn=turn, call_id=call.id, held_usd=held_usd)
                 started_s = self._started_s[call.id] = self._log.now()
                 status, result = await self._call(tool, call, checked)

@@ -35,7 +35,8 @@ class ToolSpec:
     bound a call's worst case. `observation_chars` is where a result is cut for the record, None for the
     loop's own cap. `typical_latency_s` is a measured or published median, None when nobody measured it.
     `simulated` marks a tool whose answers come from a stated profile and not from the thing it names.
-    `source` is where a user's own function was loaded from, as `path/file.py:function`.
+    `source` is where a user's own function was loaded from, as `path/file.py:function`. `parallel` is how many
+    calls of this tool a run makes at once, None for as many as the run may.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ToolSpec:
     parts: tuple[str, ...] = ()
     observation_chars: int | None = None
     source: str | None = None
+    parallel: int | None = None
 
     def __post_init__(self) -> None:
         if self.name in PAYEES:

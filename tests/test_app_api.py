@@ -6,24 +6,9 @@ import time
 
 import pytest
 from episodes import events
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
-from scripted_workbench import HOSTILE, curve_png, scripted_workbench
+from scripted_workbench import HOSTILE, curve_png
 
-from app import api
-from app.runs import RunManager
 from orchestra_lib.tool import File
-
-
-@pytest.fixture
-def client(tmp_path):
-    workbench = scripted_workbench(tmp_path, pace_s=0.01)
-    app = FastAPI()
-    api.install(app, workbench, RunManager(workbench))
-    with TestClient(app, raise_server_exceptions=False) as client:
-        client.workbench = workbench
-        yield client
-    workbench.store.close()
 
 
 def run(client, task="short", **more):

@@ -4,16 +4,11 @@ from dataclasses import replace
 
 import pytest
 from episodes import trajectory
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_workbench import scripted_workbench
 from test_app_api import finished
 
-from app import api
 from app.comparison import comparison
-from app.runs import RunManager
 from app.textdiff import text_diff
 from orchestra_lib.tool import CallStatus, ToolCall
 
@@ -90,16 +85,6 @@ def test_a_call_that_only_one_has_is_not_marked_as_changed():
 def test_a_long_run_is_compared_in_a_moment():
     found = comparison(trajectory(turns=200), second(turns=190, task="x"))
     assert len(found["rows"]) == found["pairs"] == 199
-
-
-@pytest.fixture
-def client(tmp_path):
-    workbench = scripted_workbench(tmp_path, pace_s=0.01)
-    app = FastAPI()
-    api.install(app, workbench, RunManager(workbench))
-    with TestClient(app, raise_server_exceptions=False) as client:
-        yield client
-    workbench.store.close()
 
 
 def test_two_runs_are_compared_and_a_missing_one_is_named(client):

@@ -6,15 +6,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from episodes import PRICES, events, trajectory
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
-from scripted_workbench import HOSTILE, scripted_workbench
+from scripted_workbench import HOSTILE
 from test_app_api import finished
 
-from app import api, detail_api, snippets
-from app.runs import RunManager
+from app import detail_api, snippets
 from orchestra_lib.configuration import order_of
 from orchestra_lib.preference import Preference
 from orchestra_lib.store.journal import Journal
@@ -22,16 +18,6 @@ from orchestra_lib.store.store import Store
 from orchestra_lib.transcript import transcript
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-@pytest.fixture
-def client(tmp_path):
-    workbench = scripted_workbench(tmp_path, pace_s=0.01)
-    app = FastAPI()
-    api.install(app, workbench, RunManager(workbench))
-    with TestClient(app, raise_server_exceptions=False) as client:
-        yield client
-    workbench.store.close()
 
 
 def python(text, home):

@@ -6,31 +6,15 @@ import io
 import json
 
 import pyarrow.parquet as pq
-import pytest
 from episodes import START, trajectory
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_workbench import scripted_workbench
 from test_app_api import finished, run
 
-from app import api, filtering, records_api
-from app.runs import RunManager
+from app import filtering, records_api
 from orchestra_lib.errors import BadInput
 from orchestra_lib.store.spread import Costs
 from orchestra_lib.store.summary import Filter
-
-
-@pytest.fixture
-def client(tmp_path):
-    workbench = scripted_workbench(tmp_path, pace_s=0.01)
-    app = FastAPI()
-    api.install(app, workbench, RunManager(workbench))
-    with TestClient(app, raise_server_exceptions=False) as client:
-        client.workbench = workbench
-        yield client
-    workbench.store.close()
 
 
 def fill(client, count):

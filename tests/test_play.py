@@ -104,6 +104,23 @@ def test_parallel_calls_run_at_once():
     assert max(start for start, _ in spans) < min(end for _, end in spans)
 
 
+def test_a_tool_bounds_how_many_of_its_calls_run_at_once_and_the_wait_counts_as_queue():
+    running, most = set(), []
+
+    async def work(word):
+        running.add(word)
+        most.append(len(running))
+        await asyncio.sleep(0.05)
+        running.discard(word)
+        return word
+
+    calls = [("narrow", {"word": str(number)}) for number in range(6)] + [("echo", {"word": "free"})]
+    trajectory = run(Scripted([calls, "done"]), [Echo("narrow", work, parallel=2), Echo()])
+    assert max(most) == 2
+    assert max(attempt.queue_s for call in trajectory.calls for attempt in call.attempts) > 0.05
+    assert trajectory.calls[-1].observation.finished_s < trajectory.calls[5].observation.finished_s
+
+
 def test_a_fault_of_the_world_is_recorded_and_the_run_goes_on():
     async def down(_word):
         raise SandboxFault("no sandbox")

@@ -31,6 +31,7 @@ _SPEC = ToolSpec(
         "additionalProperties": False,
     },
     kind=ToolKind.BASIC,
+    parallel=1,  # the cells of a run share their variables
     timeout_s=30.0,
     typical_latency_s=0.1,
 )
