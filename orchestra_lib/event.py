@@ -10,6 +10,7 @@ from typing import Literal
 
 from orchestra_lib.errors import Fault
 from orchestra_lib.generation import Channel, Generation
+from orchestra_lib.grade import Grade
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus, Observation
@@ -96,7 +97,20 @@ class RunFinished:
     fault: Fault | None = None
 
 
-Event = RunStarted | TurnStarted | Streamed | Generated | CallStarted | CallFinished | TurnFinished | RunFinished
+@record
+class Graded:
+    """Somebody graded the run after it had ended; `attempts` are what a judge took, billed apart from the run."""
+
+    kind: Literal["graded"] = "graded"
+    seq: int
+    t_s: float
+    grade: Grade
+    attempts: tuple[Attempt, ...] = ()
+
+
+Event = (
+    RunStarted | TurnStarted | Streamed | Generated | CallStarted | CallFinished | TurnFinished | RunFinished | Graded
+)
 
 
 def fold(events: Iterable[Event]) -> Trajectory:
@@ -128,6 +142,13 @@ def apply(trajectory: Trajectory | None, event: Event) -> Trajectory:
         case RunFinished():
             ended = replace(trajectory, stop=event.stop, answer=event.answer, finished_s=event.t_s)
             return _with_fault(ended, event.fault)
+        case Graded():
+            return replace(
+                trajectory,
+                outcome=event.grade.outcome,
+                grades=(*trajectory.grades, event.grade),
+                judge_attempts=(*trajectory.judge_attempts, *event.attempts),
+            )
         case _:
             return trajectory
 

@@ -9,6 +9,7 @@ from itertools import chain
 from orchestra_lib.billing import JUDGE, Bill, bill
 from orchestra_lib.errors import Fault
 from orchestra_lib.generation import Generation
+from orchestra_lib.grade import Grade
 from orchestra_lib.limits import Limits
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, PriceTable
@@ -36,12 +37,25 @@ class StopReason(StrEnum):
 
 
 @record
+class Fork:
+    """Where a run branched off: the turns before `turn` are those of `run_id`, and that one is played anew.
+
+    `edited` says that the calls of `turn` are a person's and not the orchestrator's.
+    """
+
+    run_id: str
+    turn: int
+    edited: bool = False
+
+
+@record
 class Setting:
     """All that a run was started with; enough to start it again.
 
     `sentence` is the preference in the words that the model read. `prices` holds the rows this
     run could need. `started_at` is aware UTC, anything else is a ValueError; every other time counts
-    seconds from it.
+    seconds from it. `group` is shared by rollouts that were started to be compared. `origin` says where an
+    imported run came from; None is this workbench.
     """
 
     run_id: str
@@ -55,6 +69,9 @@ class Setting:
     prices: PriceTable
     limits: Limits
     seed: int | None = None
+    group: str | None = None
+    fork: Fork | None = None
+    origin: str | None = None
 
     def __post_init__(self) -> None:
         if self.started_at.utcoffset() != timedelta(0):
@@ -89,8 +106,8 @@ class Turn:
 class Trajectory:
     """One episode, complete or still running (`stop` None).
 
-    `outcome` is True or False when the task was graded and None when nobody graded it;
-    `judge_attempts` are what grading took, billed apart from the run.
+    `outcome` is True or False when the task was graded and None when nobody graded it; it is that of the last of
+    `grades`. `judge_attempts` are what grading took, billed apart from the run.
     `faults` lists every failure of the world on the way, also those that the run survived.
     """
 
@@ -102,6 +119,7 @@ class Trajectory:
     outcome: bool | None = None
     finished_s: float | None = None
     judge_attempts: tuple[Attempt, ...] = ()
+    grades: tuple[Grade, ...] = ()
 
     @property
     def id(self) -> str:

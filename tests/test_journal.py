@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from orchestra_lib.codec import event_to_line
 from orchestra_lib.errors import BadInput, NewerSchema, StoreFault
 from orchestra_lib.event import CallStarted, Generated, RunFinished, RunStarted, Streamed, TurnStarted
 from orchestra_lib.generation import Generation
+from orchestra_lib.grade import Grade
+from orchestra_lib.pricing import Attempt
 from orchestra_lib.store.journal import Journal
 from orchestra_lib.tool import ToolCall
 from orchestra_lib.trajectory import StopReason
@@ -245,3 +248,23 @@ def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path):
         assert len(acknowledged) > round_
         assert acknowledged <= set(kept)
         assert kept == sorted(set(kept))
+
+
+def test_a_grade_is_added_to_a_run_that_has_ended_and_the_last_one_counts(tmp_path):
+    write(tmp_path)
+    journal, judged = Journal(tmp_path), Attempt(priced_as="gpt-5", wall_s=1.0)
+    journal.grade("run-1", Grade(at=datetime(2030, 1, 1, tzinfo=UTC), by="exact", outcome=False))
+    journal.grade("run-1", Grade(at=datetime(2030, 1, 2, tzinfo=UTC), by="model:gpt-5", outcome=True), [judged])
+    graded = journal.trajectory("run-1")
+    assert graded.outcome is True
+    assert [grade.by for grade in graded.grades] == ["exact", "model:gpt-5"]
+    assert graded.judge_attempts == (judged,)
+    assert journal.recover() == ()
+
+
+def test_a_run_that_still_goes_on_takes_no_grade(tmp_path):
+    journal = Journal(tmp_path)
+    with journal.open("run-1") as writer:
+        writer.append(next(iter(events())))
+        with pytest.raises(BadInput, match="still goes on"):
+            journal.grade("run-1", Grade(at=datetime(2030, 1, 1, tzinfo=UTC), by="exact", outcome=True))

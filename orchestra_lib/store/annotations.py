@@ -1,4 +1,4 @@
-"""What people say about runs afterwards: tags, and which runs they deleted.
+"""What people say about runs afterwards: tags, notes, groups, and which runs they deleted.
 
 One line for each thing said, in `annotations.jsonl`, appended and never changed: the query store is filled
 from it again whenever its tables are, so that nothing said is lost with them. Every process reads what
@@ -30,11 +30,14 @@ class AnnotationKind(StrEnum):
     UNTAGGED = "untagged"
     DELETED = "deleted"
     RESTORED = "restored"
+    NOTED = "noted"
+    GROUPED = "grouped"
+    UNGROUPED = "ungrouped"
 
 
 @record
 class Annotation:
-    """One thing said about one run. `value` is the tag, None where there is none."""
+    """One thing said about one run. `value` is the tag, the note or the name of the group, None where there is none."""
 
     at: datetime
     run_id: str

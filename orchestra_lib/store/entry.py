@@ -10,7 +10,7 @@ from orchestra_lib.store.journal import Stamp
 from orchestra_lib.store.rows import Rows, rows
 from orchestra_lib.trajectory import Trajectory
 
-_KEYS = {"trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id"}
+_KEYS = {"trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id", "grades": "run_id"}
 
 
 @record

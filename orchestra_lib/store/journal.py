@@ -11,7 +11,7 @@ import fcntl
 import logging
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,14 +19,28 @@ from types import TracebackType
 
 from orchestra_lib.codec import event_from_line, event_to_line
 from orchestra_lib.errors import BadInput, Fault, NewerSchema, OrchestraError, StoreFault
-from orchestra_lib.event import CallStarted, Event, RunFinished, RunStarted, Streamed, TurnFinished, closing, fold
+from orchestra_lib.event import (
+    CallStarted,
+    Event,
+    Graded,
+    RunFinished,
+    RunStarted,
+    Streamed,
+    TurnFinished,
+    closing,
+    fold,
+)
+from orchestra_lib.grade import Grade
+from orchestra_lib.pricing import Attempt
 from orchestra_lib.record import record
-from orchestra_lib.store.journal_file import last_kind, sync_folder, taken, write_all
+from orchestra_lib.store.journal_file import held, last_kind, sync_folder, taken, write_all
 from orchestra_lib.trajectory import Trajectory
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRANSIENT = (Streamed, CallStarted)
-_DURABLE = (RunStarted, TurnFinished, RunFinished)
+_DURABLE = (RunStarted, TurnFinished, RunFinished, Graded)
+_ENDED = ("run_finished", "graded")
+"""The last event of a journal that needs no closing."""
 _DISK = ThreadPoolExecutor(16, thread_name_prefix="journal")
 """Waits for the disk: file systems put waits that come together into one write."""
 _log = logging.getLogger(__name__)
@@ -202,7 +216,7 @@ class Journal:
     def _close_interrupted(self, run_id: str) -> bool:
         path = self.path(run_id)
         try:
-            if last_kind(path) == "run_finished":
+            if last_kind(path) in _ENDED:
                 return False
             with taken(path) as descriptor:
                 return descriptor is not None and self._append_interrupted(run_id, descriptor)
@@ -214,7 +228,7 @@ class Journal:
 
     def _append_interrupted(self, run_id: str, descriptor: int) -> bool:
         reading = self.load(run_id)
-        if not reading.events or isinstance(reading.events[-1], RunFinished):
+        if not reading.events or isinstance(reading.events[-1], RunFinished | Graded):
             return False
         last = reading.events[-1]
         message = "cut off: its process ended, or gave the run up, before it was done; what happened is kept"
@@ -224,6 +238,29 @@ class Journal:
         write_all(descriptor, b"".join(event_to_line(event).encode() + b"\n" for event in events))
         os.fsync(descriptor)
         return True
+
+    def grade(self, run_id: str, grade: Grade, attempts: Sequence[Attempt] = ()) -> None:
+        """Add a grade to a run that has ended; on disk for good when this returns.
+
+        Raises `BadInput` for an unknown run and one that still goes on, `StoreFault`.
+        """
+        path = self.path(run_id)
+        self.recover([run_id])
+        try:
+            if last_kind(path) not in _ENDED:
+                raise BadInput(f"run {run_id} still goes on; grade it when it has ended")
+            with held(path) as descriptor:
+                reading = self.load(run_id)
+                last = reading.events[-1]
+                started_at = fold(reading.events[:1]).setting.started_at
+                t_s = max(last.t_s, round((grade.at - started_at).total_seconds(), 6))
+                event = Graded(seq=last.seq + 1, t_s=t_s, grade=grade, attempts=tuple(attempts))
+                write_all(descriptor, event_to_line(event).encode() + b"\n")
+                os.fsync(descriptor)
+        except FileNotFoundError:
+            raise BadInput(f"there is no run {run_id!r}; `orchestra list` shows the runs") from None
+        except OSError as error:
+            raise StoreFault(f"cannot write the journal {path}: {error.strerror}") from error
 
     def path(self, run_id: str) -> Path:
         """Where the journal of a run lies, or would. Raises `BadInput` for an id that is no name."""

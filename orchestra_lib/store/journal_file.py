@@ -51,6 +51,17 @@ def taken(path: Path) -> Iterator[int | None]:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[int]:
+    """The file, locked for us as soon as whoever has it lets go: for a run whose end is written already."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def write_all(descriptor: int, data: bytes) -> None:
     """Write every byte; a single write may take fewer."""
     while data:

@@ -62,14 +62,36 @@ INSERT INTO annotations VALUES (0);
 """
 """What people said of runs, from `annotations.jsonl`, and how much of that file is in here."""
 
+_LAB = """
+ALTER TABLE trajectories ADD COLUMN group_name VARCHAR;
+ALTER TABLE trajectories ADD COLUMN fork_run VARCHAR;
+ALTER TABLE trajectories ADD COLUMN fork_turn INTEGER;
+ALTER TABLE trajectories ADD COLUMN origin VARCHAR;
+
+CREATE TABLE grades (
+    run_id VARCHAR, position INTEGER, graded_at TIMESTAMPTZ, graded_by VARCHAR, outcome BOOLEAN, reason VARCHAR,
+    conditions MAP(VARCHAR, BOOLEAN)
+);
+
+CREATE TABLE notes (run_id VARCHAR, note VARCHAR, noted_at TIMESTAMPTZ);
+CREATE TABLE grouped (run_id VARCHAR, name VARCHAR, grouped_at TIMESTAMPTZ);
+CREATE OR REPLACE VIEW group_members AS
+SELECT id AS run_id, group_name AS name FROM trajectories WHERE group_name IS NOT NULL
+UNION SELECT run_id, name FROM grouped WHERE run_id IN (SELECT id FROM trajectories);
+"""
+"""Grades from the journals, notes and hand-made groups from `annotations.jsonl`; a run's own group in its row."""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("first tables", _FIRST),
     ("view tool_use", _TOOL_USE),
     ("annotations", _ANNOTATIONS),
+    ("grades, notes, groups and forks", _LAB),
 )
 """Name and SQL of every step; the first has number 1."""
 
-TABLES = ("journals", "trajectories", "turns", "calls", "attempts", "tags", "annotations")
+TABLES = (
+    "journals", "trajectories", "turns", "calls", "attempts", "tags", "annotations", "grades", "notes", "grouped",
+)  # fmt: skip
 
 
 def version(connection: duckdb.DuckDBPyConnection) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from orchestra_lib.billing import spent_on
 from orchestra_lib.codec import to_text, well_formed
+from orchestra_lib.grade import Grade
 from orchestra_lib.pricing import Attempt, Price, Usage, cost_usd
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus
@@ -28,6 +29,7 @@ class Rows:
     turns: Sequence[Row]
     calls: Sequence[Row]
     attempts: Sequence[Row]
+    grades: Sequence[Row]
 
 
 def rows(trajectory: Trajectory) -> Rows:
@@ -38,6 +40,7 @@ def rows(trajectory: Trajectory) -> Rows:
         turns=[_clean_parts(_turn(trajectory, turn)) for turn in trajectory.turns],
         calls=[_clean_parts(row) for turn in trajectory.turns for row in _calls(trajectory, turn, kinds)],
         attempts=[_clean_parts(row) for turn in trajectory.turns for row in _attempts(trajectory, turn)],
+        grades=[_clean_parts(_grade(trajectory.id, *placed)) for placed in enumerate(trajectory.grades)],
     )
 
 
@@ -79,7 +82,15 @@ def _trajectory(trajectory: Trajectory, kinds: Mapping[str, str]) -> Row:
         trajectory.faults[-1].message if trajectory.faults else None,
         [_mark(call, kinds) for call in calls],
         to_text(trajectory),
+        setting.group,
+        setting.fork and setting.fork.run_id,
+        setting.fork and setting.fork.turn,
+        setting.origin,
     )
+
+
+def _grade(run_id: str, position: int, grade: Grade) -> Row:
+    return (run_id, position, grade.at, grade.by, grade.outcome, grade.reason, dict(grade.conditions))
 
 
 def _turn(trajectory: Trajectory, turn: Turn) -> Row:
