@@ -11,9 +11,10 @@ import logging
 
 from app.liverun import LiveRun
 from app.queue import MAX_QUEUED, Queue, Ticket
-from orchestra_lib.errors import BadInput, OrchestraError
+from orchestra_lib.errors import BadInput, NewerSchema, OrchestraError
 from orchestra_lib.event import Event, RunStarted, fold
 from orchestra_lib.trajectory import Trajectory
+from orchestra_lib.unfolding import unfold
 from orchestra_lib.workbench import Order, Workbench, new_run_id
 
 MAX_RUNNING = 16
@@ -82,24 +83,42 @@ class RunManager:
         return dropped
 
     def events(self, run_id: str) -> list[Event]:
-        """The journalled events of a run. Raises `BadInput` when there is no such run."""
+        """The kept events of a run, also of one that was imported without a journal.
+
+        Raises `BadInput` when there is no such run.
+        """
+        kept = self._kept(run_id)
+        return unfold(kept) if isinstance(kept, Trajectory) else kept
+
+    def is_written(self, run_id: str) -> bool:
+        """Whether some process, such as a command line, is still writing this run."""
+        try:
+            return self._workbench.journal.is_live(run_id)
+        except BadInput:  # it has no journal
+            return False
+
+    def trajectory(self, run_id: str) -> Trajectory:
+        """A run as far as it is known, going on or stored. Raises `BadInput` when there is none."""
+        if (live := self._live.get(run_id)) is not None:
+            return live.trajectory
+        kept = self._kept(run_id)
+        return kept if isinstance(kept, Trajectory) else fold(kept)
+
+    def _kept(self, run_id: str) -> list[Event] | Trajectory:
+        """The journal of a run; of one without, what the store has."""
         if (place := self.queue.place(run_id)) is not None:
             raise BadInput(f"run {run_id} waits in the queue at place {place}; nothing of it is there yet")
         if (why := self.queue.why_never(run_id)) is not None:
             raise BadInput(why)
-        events = self._workbench.journal.read(run_id)
+        try:
+            events = self._workbench.journal.read(run_id)
+        except NewerSchema:
+            raise
+        except BadInput:
+            return self._workbench.store.get(run_id)  # imported without a journal, or nowhere
         if not events:
             raise BadInput(f"run {run_id!r} has not begun yet")
         return events
-
-    def is_written(self, run_id: str) -> bool:
-        """Whether some process, such as a command line, is still writing this run."""
-        return self._workbench.journal.is_live(run_id)
-
-    def trajectory(self, run_id: str) -> Trajectory:
-        """A run as far as it is known, going on or stored. Raises `BadInput` when there is none."""
-        live = self._live.get(run_id)
-        return live.trajectory if live else fold(self.events(run_id))
 
     async def close(self, grace_s: float = 5.0) -> None:
         """Stop what runs and wait a moment, so that every record ends properly."""

@@ -49,7 +49,7 @@ async def stored(runs: RunManager, run_id: str, events: list[Event], after: int)
             if frame.seq > after:
                 after = frame.seq
                 yield _message(frame)
-        if isinstance(events[-1], RunFinished):
+        if any(isinstance(event, RunFinished) for event in events):
             break
         going_on = await asyncio.to_thread(runs.is_written, run_id)
         seen, events = len(events), await asyncio.to_thread(runs.events, run_id)

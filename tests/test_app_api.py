@@ -5,9 +5,10 @@ import threading
 import time
 
 import pytest
-from episodes import events
+from episodes import events, trajectory
 from scripted_workbench import HOSTILE, curve_png
 
+from orchestra_lib.event import fold
 from orchestra_lib.tool import File
 
 
@@ -165,3 +166,20 @@ def test_a_run_whose_process_died_ends_the_stream_in_words(client):
     text = client.get("/api/runs/run-dead/events").text
     assert "event: broken" in text
     assert text.rstrip().endswith("event: end\ndata: {}")
+
+
+def test_a_run_that_lives_only_in_the_store_is_read_like_any_other(client):
+    client.workbench.store.add(trajectory("imported", turns=3))
+    frames = stream(client, "imported")
+    assert [frame["kind"] for frame in frames[:3]] == ["run_started", "turn_started", "generated"]
+    assert frames[-1]["answer"] == "4"
+    assert client.get("/api/runs/imported").json() == {"id": "imported", "status": "answered", "running": False}
+    assert len(client.get("/api/runs/imported/ledger").json()["rows"]) == 5
+    assert client.get("/api/compare", params={"a": "imported", "b": "imported"}).status_code == 200
+    assert client.get("/api/runs/imported/observations/call-0").text == "four"
+    assert client.get("/api/runs/nowhere/events").status_code == 404
+
+
+def test_a_stored_run_that_never_ended_says_so(client):
+    client.workbench.store.add(fold(list(events("cut-off"))[:5]))
+    assert "event: broken" in client.get("/api/runs/cut-off/events").text
