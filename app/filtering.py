@@ -11,9 +11,17 @@ from orchestra_lib.store.summary import Filter, Summary
 
 NAMES = (
     "q", "status", "orchestrator", "tool", "outcome", "tag", "since", "until", "cost_min", "cost_max", "time_min",
-    "time_max", "simulated", "nominal",
+    "time_max", "simulated", "nominal", "prefer", "avoid",
 )  # fmt: skip
 """The parameters of an address that narrow the list."""
+
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "date": ("since", "until"), "cost": ("cost_from", "cost_to"), "seconds": ("seconds_from", "seconds_to"),
+    **{name: (name,) for name in (
+        "text", "status", "orchestrator", "tool", "outcome", "tag", "simulated", "nominal", "prefer", "avoid",
+    )},
+}  # fmt: skip
+"""What a reader takes for one filter: its name on the page, and its fields."""
 
 
 def read_filter(query: Mapping[str, str]) -> Filter:
@@ -38,7 +46,18 @@ def read_filter(query: Mapping[str, str]) -> Filter:
         seconds_to=_number(given, "time_max"),
         simulated=_choice(given, "simulated"),
         nominal=_choice(given, "nominal"),
+        prefer=given.get("prefer"),
+        avoid=given.get("avoid"),
     )
+
+
+def parts(wanted: Filter) -> dict[str, Filter]:
+    """A filter taken apart into those that a reader sees, by name; what does not narrow is left out."""
+    given = {
+        name: {field: value for field in fields if (value := getattr(wanted, field)) is not None}
+        for name, fields in _PARTS.items()
+    }
+    return {name: Filter(**fields) for name, fields in given.items() if fields}
 
 
 def _day(given: Mapping[str, str], name: str) -> datetime | None:

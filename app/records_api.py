@@ -15,6 +15,7 @@ from orchestra_lib import export
 from orchestra_lib.codec import from_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.export import ExportFormat
+from orchestra_lib.preference import GOALS
 from orchestra_lib.record import record
 from orchestra_lib.store.summary import OUTCOMES, Filter, Summary
 from orchestra_lib.trajectory import StopReason
@@ -53,7 +54,13 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
             "rows": [{**views.list_row(row), "tags": tags.get(row.id, ())} for row in page.rows],
             "newer": page.newer,
             "older": page.older,
+            "running": len(runs.running()) + len(runs.queue),
         }
+
+    @made.get("/trajectories/hidden")
+    def hidden(request: Request) -> dict[str, int]:
+        """How many runs each filter alone hides, for a reader who wonders which one to drop."""
+        return dict(store.hidden(filtering.parts(filtering.read_filter(request.query_params))))
 
     @made.get("/trajectories/overview")
     def overview(request: Request) -> dict[str, Any]:
@@ -70,6 +77,7 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
             "orchestrators": _merged(values["orchestrators"], (one.name for one in workbench.orchestrators())),
             "tools": _merged(values["tools"], (spec.name for spec, _ in workbench.tools())),
             "tags": list(values["tags"]),
+            "goals": list(GOALS),
         }
 
     @made.get("/trajectories/export")

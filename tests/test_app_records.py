@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+from dataclasses import asdict
 
 import pyarrow.parquet as pq
 from episodes import START, trajectory
@@ -13,8 +14,12 @@ from test_app_api import finished, run
 
 from app import filtering, records_api
 from orchestra_lib.errors import BadInput
+from orchestra_lib.preference import Preference
 from orchestra_lib.store.spread import Costs
 from orchestra_lib.store.summary import Filter
+
+TEXTS = st.none() | st.text(min_size=1, max_size=5)
+FLAGS = st.none() | st.booleans()
 
 
 def fill(client, count):
@@ -133,3 +138,36 @@ def test_the_filtered_set_is_exported_in_every_form(client):
     assert [row["id"] for row in csv.DictReader(io.StringIO(exported("csv").decode()))] == ["run-1"]
     assert pq.read_table(io.BytesIO(exported("parquet"))).column("id").to_pylist() == ["run-1"]
     assert client.get("/api/trajectories/export", params={"form": "exe"}).status_code == 400
+
+
+def test_each_filter_says_how_many_runs_it_alone_hides(client):
+    fill(client, 4)
+    client.workbench.store.add(
+        trajectory("run-x", minutes=9, task="Another", preference=Preference(tools={"coder": 1}))
+    )
+
+    def hidden(**query):
+        return client.get("/api/trajectories/hidden", params=query).json()
+
+    assert hidden() == {}
+    assert hidden(q="another") == {"text": 4}
+    assert hidden(q="another", status="fault") == {"text": 0, "status": 1}
+    day = START.date().isoformat()
+    assert hidden(since=day, until=day, prefer="tool.coder", avoid="web") == {"date": 0, "prefer": 0, "avoid": 1}
+    assert hidden(tag="demo") == {"tag": 5}
+
+
+def test_runs_are_found_by_what_they_were_told_to_prefer_and_avoid(client):
+    wishes = {"a": Preference(cost=0.9, tools={"coder": 0.8}), "b": Preference(cost=0.1, tools={"coder": -0.9})}
+    client.workbench.store.add_many([trajectory(name, preference=wish) for name, wish in wishes.items()])
+    assert ids(listed(client, prefer="cost")) == ids(listed(client, prefer="tool.coder")) == ["a"]
+    assert ids(listed(client, avoid="tool.coder")) == ["b"]
+    answer = client.get("/api/trajectories", params={"prefer": "beauty"})
+    assert (answer.status_code, "tool.NAME" in answer.json()["error"]) == (400, True)
+
+
+@given(wanted=st.builds(Filter, text=TEXTS, tool=TEXTS, status=TEXTS, since=st.none() | st.just(START), nominal=FLAGS))
+def test_a_filter_taken_apart_is_the_whole_again(wanted):
+    fields = [asdict(part) for part in filtering.parts(wanted).values()]
+    together = {name: value for one in fields for name, value in one.items() if value is not None}
+    assert Filter(**together) == wanted

@@ -34,6 +34,17 @@ def costs_sql(clause: str) -> str:
     return f"SELECT {place} AS place, cost_usd IS NULL AS unknown, count(*) AS runs FROM trajectories WHERE {clause} GROUP BY ALL"  # noqa: S608, E501  # our own words
 
 
+def hidden_sql(clauses: Mapping[str, str]) -> str:
+    """The query that counts, for each WHERE clause, the runs that only this one keeps out."""
+    told = ", ".join(f'({clause}) AS "{name}"' for name, clause in clauses.items())
+    alone = ", ".join(f'count(*) FILTER (WHERE {_only(name, clauses)}) AS "{name}"' for name in clauses)
+    return f"SELECT {alone} FROM (SELECT {told} FROM trajectories)"  # noqa: S608  # our own words
+
+
+def _only(wanted: str, names: Iterable[str]) -> str:
+    return " AND ".join(f'"{name}" IS NOT TRUE' if name == wanted else f'"{name}"' for name in names)
+
+
 def costs_of(rows: Iterable[Mapping[str, Any]]) -> Costs:
     """The rows of `costs_sql` as a value."""
     bins: dict[int, int] = {}

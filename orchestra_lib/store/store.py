@@ -30,7 +30,7 @@ from orchestra_lib.store.database import Database, is_damage, open_database, set
 from orchestra_lib.store.entry import Entry, entry, replace
 from orchestra_lib.store.journal import Journal, Stamp
 from orchestra_lib.store.migrations import renew
-from orchestra_lib.store.spread import VALUES, Costs, costs_of, costs_sql
+from orchestra_lib.store.spread import VALUES, Costs, costs_of, costs_sql, hidden_sql
 from orchestra_lib.store.summary import COLUMNS, Filter, Summary, summary, where
 from orchestra_lib.store.tagging import hear
 from orchestra_lib.store.transaction import transaction
@@ -154,6 +154,18 @@ class Store:
         clause, parameters = where(wanted)
         self._refresh()
         return int(self._read(f"SELECT count(*) AS n FROM trajectories WHERE {clause}", parameters)[0]["n"])  # noqa: S608
+
+    def hidden(self, parts: Mapping[str, Filter]) -> Mapping[str, int]:
+        """For each part of a filter, how many runs it alone keeps out: those that all other parts let through.
+
+        `parts` are named by whoever asks; each is a filter of its own, and all of them hold together.
+        """
+        if not parts:
+            return {}
+        read = {name: where(part) for name, part in parts.items()}
+        parameters = {key: value for _, own in read.values() for key, value in own.items()}
+        self._refresh()
+        return self._read(hidden_sql({name: clause for name, (clause, _) in read.items()}), parameters)[0]
 
     def costs(self, wanted: Filter = _EVERYTHING) -> Costs:
         """How the costs of these runs spread."""
