@@ -26,6 +26,8 @@ MAX_TAGGED = 1000
 _MEDIA = {
     ExportFormat.JSONL: ("application/x-ndjson", "jsonl"),
     ExportFormat.MESSAGES: ("application/x-ndjson", "messages.jsonl"),
+    ExportFormat.SHAREGPT: ("application/x-ndjson", "sharegpt.jsonl"),
+    ExportFormat.TRL: ("application/x-ndjson", "trl.jsonl"),
     ExportFormat.CSV: ("text/csv; charset=utf-8", "csv"),
     ExportFormat.PARQUET: ("application/vnd.apache.parquet", "parquet"),
 }
@@ -82,8 +84,8 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
 
     @made.get("/trajectories/export")
     def exported(request: Request, form: str = "jsonl") -> StreamingResponse:
-        if form not in set(ExportFormat):
-            raise BadInput(f"there is no export as {form[:40]!r}; use {', '.join(ExportFormat)}")
+        if form not in _MEDIA:
+            raise BadInput(f"there is no export as {form[:40]!r}; use {', '.join(_MEDIA)}")
         wanted, kind = filtering.read_filter(request.query_params), ExportFormat(form)
         media_type, ending = _MEDIA[kind]
         return StreamingResponse(

@@ -11,7 +11,7 @@ from typing import Literal
 from orchestra_lib.errors import Fault
 from orchestra_lib.generation import Channel, Generation
 from orchestra_lib.grade import Grade
-from orchestra_lib.pricing import Attempt
+from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus, Observation
 from orchestra_lib.trajectory import Call, Setting, StopReason, Trajectory, Turn
@@ -99,13 +99,19 @@ class RunFinished:
 
 @record
 class Graded:
-    """Somebody graded the run after it had ended; `attempts` are what a judge took, billed apart from the run."""
+    """Somebody graded the run after it had ended, or tried to: `grade` is None where the grader failed by `fault`.
+
+    A failed try changes no outcome. `attempts` are what a judge took, billed apart from the run, and `prices` the
+    table with the rows that price them.
+    """
 
     kind: Literal["graded"] = "graded"
     seq: int
     t_s: float
-    grade: Grade
+    grade: Grade | None = None
     attempts: tuple[Attempt, ...] = ()
+    prices: PriceTable | None = None
+    fault: Fault | None = None
 
 
 Event = (
@@ -140,15 +146,11 @@ def apply(trajectory: Trajectory | None, event: Event) -> Trajectory:
         case TurnFinished():
             return _last(trajectory, finished_s=event.t_s)
         case RunFinished():
-            ended = replace(trajectory, stop=event.stop, answer=event.answer, finished_s=event.t_s)
+            finished_s = event.t_s if trajectory.setting.timed else None
+            ended = replace(trajectory, stop=event.stop, answer=event.answer, finished_s=finished_s)
             return _with_fault(ended, event.fault)
         case Graded():
-            return replace(
-                trajectory,
-                outcome=event.grade.outcome,
-                grades=(*trajectory.grades, event.grade),
-                judge_attempts=(*trajectory.judge_attempts, *event.attempts),
-            )
+            return _graded(trajectory, event)
         case _:
             return trajectory
 
@@ -197,6 +199,21 @@ def _answered(calls: tuple[Call, ...], event: CallFinished) -> tuple[Call, ...]:
             done = replace(call, observation=event.observation, attempts=event.attempts)
             return (*calls[:place], done, *calls[place + 1 :])
     return calls
+
+
+def _graded(trajectory: Trajectory, event: Graded) -> Trajectory:
+    setting = trajectory.setting
+    if event.prices is not None:
+        setting = replace(setting, prices=setting.prices.with_rows_of(event.prices))
+    judged = replace(
+        trajectory,
+        setting=setting,
+        judge_attempts=(*trajectory.judge_attempts, *event.attempts),
+        judge_faults=trajectory.judge_faults if event.fault is None else (*trajectory.judge_faults, event.fault),
+    )
+    if event.grade is None:
+        return judged
+    return replace(judged, outcome=event.grade.outcome, grades=(*trajectory.grades, event.grade))
 
 
 def _with_fault(trajectory: Trajectory, fault: Fault | None) -> Trajectory:

@@ -6,7 +6,7 @@ from orchestra_lib.billing import JUDGE, Bill
 from orchestra_lib.codec import to_data
 from orchestra_lib.ledger import LedgerRow, ledger
 from orchestra_lib.pricing import PriceTable, Usage, cost_usd, total, total_tokens
-from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
+from orchestra_lib.trajectory import ORCHESTRATOR, Call, Setting, Trajectory, Turn
 
 
 def report(trajectory: Trajectory) -> dict[str, Any]:
@@ -32,10 +32,11 @@ def report(trajectory: Trajectory) -> dict[str, Any]:
         "simulated": trajectory.simulated,
         "limits": to_data(setting.limits),
         "seed": setting.seed,
+        "origin": setting.origin,
         "started_at": setting.started_at.isoformat(),
         "tools": [spec.name for spec in setting.tools],
         "turns": [_turn(turn, setting.prices) for turn in trajectory.turns],
-        "calls": [_call(call, turn, setting.prices) for turn in trajectory.turns for call in turn.calls],
+        "calls": [_call(call, turn, setting) for turn in trajectory.turns for call in turn.calls],
         "faults": [to_data(fault) for fault in trajectory.faults],
         "bill": [to_data(row) for row in bill.rows],
         "ledger": [_ledger_row(row, setting.prices) for row in ledger(trajectory)],
@@ -118,7 +119,7 @@ def _turn(turn: Turn, prices: PriceTable) -> dict[str, Any]:
     }
 
 
-def _call(call: Call, turn: Turn, prices: PriceTable) -> dict[str, Any]:
+def _call(call: Call, turn: Turn, setting: Setting) -> dict[str, Any]:
     observation = call.observation
     usages = [attempt.usage for attempt in call.attempts if attempt.usage is not None]
     return {
@@ -130,8 +131,8 @@ def _call(call: Call, turn: Turn, prices: PriceTable) -> dict[str, Any]:
         "observation": observation.text if observation else None,
         "artefacts": [to_data(ref) for ref in observation.artefacts] if observation else [],
         "status": str(observation.status) if observation else "running",
-        "cost_usd": call_cost_usd(call, prices),
-        "latency_s": round(observation.latency_s, 6) if observation else None,
+        "cost_usd": call_cost_usd(call, setting.prices),
+        "latency_s": round(observation.latency_s, 6) if observation and setting.timed else None,
         "input_tokens": total_tokens(usage.input_tokens for usage in usages) if usages else None,
         "output_tokens": total_tokens(usage.output_tokens for usage in usages) if usages else None,
     }

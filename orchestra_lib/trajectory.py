@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import chain
+from typing import Any
 
 from orchestra_lib.billing import JUDGE, Bill, bill
 from orchestra_lib.errors import Fault
@@ -55,7 +56,9 @@ class Setting:
     `sentence` is the preference in the words that the model read. `prices` holds the rows this
     run could need. `started_at` is aware UTC, anything else is a ValueError; every other time counts
     seconds from it. `group` is shared by rollouts that were started to be compared. `origin` says where an
-    imported run came from; None is this workbench.
+    imported run came from; None is this workbench. `conversation` holds an imported run's messages in OpenAI's form,
+    None for any other run. `timed` is False where the source gives no times: then every time in the record but
+    `started_at`, the moment of the import, means nothing, and no latency is known.
     """
 
     run_id: str
@@ -72,6 +75,8 @@ class Setting:
     group: str | None = None
     fork: Fork | None = None
     origin: str | None = None
+    conversation: tuple[Mapping[str, Any], ...] | None = None
+    timed: bool = True
 
     def __post_init__(self) -> None:
         if self.started_at.utcoffset() != timedelta(0):
@@ -107,7 +112,8 @@ class Trajectory:
     """One episode, complete or still running (`stop` None).
 
     `outcome` is True or False when the task was graded and None when nobody graded it; it is that of the last of
-    `grades`. `judge_attempts` are what grading took, billed apart from the run.
+    `grades`. `judge_attempts` are what grading took, billed apart from the run, and `judge_faults` the
+    failures of graders, after which a run is as graded as before.
     `faults` lists every failure of the world on the way, also those that the run survived.
     """
 
@@ -119,6 +125,7 @@ class Trajectory:
     outcome: bool | None = None
     finished_s: float | None = None
     judge_attempts: tuple[Attempt, ...] = ()
+    judge_faults: tuple[Fault, ...] = ()
     grades: tuple[Grade, ...] = ()
 
     @property

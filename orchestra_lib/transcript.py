@@ -49,6 +49,10 @@ def transcript(trajectory: Trajectory, style: CallStyle | None = None) -> tuple[
     """
     if trajectory.setting.protocol == toolorchestra.PROTOCOL:
         return tuple(_fresh(trajectory, place) for place in range(len(trajectory.turns)))
+    imported = trajectory.setting.conversation
+    if imported is not None:
+        ends = len(imported) if imported[-1]["role"] != "assistant" else -1
+        return (Asked(turn=None, messages=imported[:ends]),)
     messages = chat.messages(_before(trajectory, len(trajectory.turns)), style or style_of(trajectory))
     last = trajectory.turns[-1].generation if trajectory.turns else None
     if last is not None and last.answer is not None:

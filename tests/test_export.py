@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from playing import Echo, run
 
-from orchestra_lib.export import COLUMNS, ExportFormat, messages, write
+from orchestra_lib.export import COLUMNS, FILES, ExportFormat, messages, write
 from orchestra_lib.policy.scripted import Scripted
 
 
@@ -14,11 +14,12 @@ def trajectory(word="hi"):
 
 
 def test_every_form_holds_every_trajectory(tmp_path):
-    for form in ExportFormat:
-        file = tmp_path / f"runs.{form}"
-        assert write([trajectory(), trajectory()], file, form) == 2
+    for form in (*FILES, ExportFormat.HF):
+        out = tmp_path / f"runs.{form}"
+        assert write([trajectory(), trajectory()], out, form) == 2
         assert [path.name for path in tmp_path.glob("*.part")] == []
-        assert file.stat().st_size > 0
+        assert out.is_dir() == (form is ExportFormat.HF)
+        assert out.stat().st_size > 0
 
 
 def test_messages_answer_every_call_and_end_with_the_answer():

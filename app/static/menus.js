@@ -9,6 +9,8 @@ const VIEWS = "wb-views";
 const FORMS = [
   ["jsonl", "JSONL", "the whole report of a run a line"],
   ["messages", "Messages", "conversations for fine-tuning"],
+  ["sharegpt", "ShareGPT", "conversations for LLaMA-Factory and the like"],
+  ["trl", "TRL", "prompt, completion and what a reward is made of"],
   ["csv", "CSV", "a row per run"],
   ["parquet", "Parquet", "a row per run, typed"],
 ];

@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -107,21 +107,14 @@ def export(
     tool: Annotated[str | None, typer.Option(help="Only runs that called it.")] = None,
     status: Annotated[str | None, typer.Option(help="Only runs that ended so.")] = None,
 ) -> None:
-    """Write trajectories to a file: jsonl, messages, csv or parquet."""
+    """Write trajectories to a file, to the folder of a dataset (hf), or send them to a collector (otlp)."""
     wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status)
     with Store.open(home()) as store:
         try:
-            count = write((store.get(run_id) for run_id in _ids(store, wanted)), out, form)
+            count = write(store.each(wanted), out, form)
         except OSError as error:
             raise BadInput(f"{out} cannot be written: {error.strerror}") from None
     note(f"{count:,} trajectories to {out}")
-
-
-def _ids(store: Store, wanted: Filter) -> Iterator[str]:
-    page = store.list(wanted, limit=1000)
-    while page:
-        yield from (summary.id for summary in page)
-        page = store.list(wanted, limit=1000, before=(page[-1].started_at, page[-1].id))
 
 
 def rebuild(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:

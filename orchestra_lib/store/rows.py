@@ -130,7 +130,7 @@ def _calls(trajectory: Trajectory, turn: Turn, kinds: Mapping[str, str]) -> Iter
             seen and seen.text,
             seen and seen.started_s,
             seen and seen.finished_s,
-            seen and seen.latency_s,
+            seen.latency_s if seen and trajectory.setting.timed else None,
             spent.input_tokens,
             spent.output_tokens,
             spent.cost_usd,

@@ -1,32 +1,17 @@
-"""Stored trajectories as files for other programs: one JSON object a line, or a table."""
+"""A table with a row per trajectory, as CSV or Parquet; and the answer of a query as either."""
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from io import BytesIO, RawIOBase, StringIO
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestra_lib import chat
 from orchestra_lib.codec import dumps
-from orchestra_lib.protocols import Situation
 from orchestra_lib.report import report
 from orchestra_lib.trajectory import Trajectory
-
-
-class ExportFormat(StrEnum):
-    """What `write` can make."""
-
-    JSONL = "jsonl"
-    """The whole report of a trajectory a line."""
-    MESSAGES = "messages"
-    """OpenAI's fine-tuning form: `messages` and `tools`, calls included."""
-    CSV = "csv"
-    PARQUET = "parquet"
-
 
 COLUMNS: Mapping[str, pa.DataType] = {
     "id": pa.string(),
@@ -50,37 +35,10 @@ COLUMNS: Mapping[str, pa.DataType] = {
     "simulated": pa.bool_(),
     "preference": pa.string(),
     "sentence": pa.string(),
+    "group": pa.string(),
+    "origin": pa.string(),
 }
 """The columns of a table, typed once, so that no file's content decides its schema. Unknown is null."""
-
-
-def write(trajectories: Iterable[Trajectory], file: Path, form: ExportFormat) -> int:
-    """Write them to a new file, which appears only when it is whole; returns how many."""
-    part, count = file.with_name(file.name + ".part"), 0
-
-    def counted() -> Iterator[Trajectory]:
-        nonlocal count
-        for count, trajectory in enumerate(trajectories, start=1):  # noqa: B007  # the last number is what is wanted
-            yield trajectory
-
-    try:
-        with part.open("wb") as out:
-            out.writelines(stream(counted(), form))
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
-    return count
-
-
-def stream(trajectories: Iterable[Trajectory], form: ExportFormat) -> Iterator[bytes]:
-    """The content of such a file, piece by piece as the trajectories come."""
-    if form is ExportFormat.PARQUET:
-        yield from _parquet(trajectories)
-    elif form is ExportFormat.CSV:
-        yield from _csv(trajectories)
-    else:
-        make = messages if form is ExportFormat.MESSAGES else report
-        yield from ((dumps(make(trajectory)) + "\n").encode() for trajectory in trajectories)
 
 
 def answer_bytes(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> bytes:
@@ -105,25 +63,13 @@ def _column(values: Sequence[Any]) -> Any:
         return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
-def messages(trajectory: Trajectory) -> dict[str, Any]:
-    """One conversation of protocol `chat` with its tools, ending with the answer when there is one."""
-    setting = trajectory.setting
-    last = trajectory.turns[-1].generation if trajectory.turns else None
-    answered = last is not None and last.answer is not None
-    turns = trajectory.turns[:-1] if answered else trajectory.turns
-    situation = Situation(setting=setting, turns=turns, spent_usd=None, elapsed_s=0.0)
-    said = list(chat.messages(situation, chat.CallStyle.NATIVE))
-    if trajectory.answer is not None:
-        said.append({"role": "assistant", "content": trajectory.answer})
-    return {"messages": said, "tools": list(chat.openai_tools(setting)), "id": trajectory.id}
-
-
-def _csv(trajectories: Iterable[Trajectory]) -> Iterator[bytes]:
+def csv_rows(trajectories: Iterable[Trajectory]) -> Iterator[bytes]:
+    """A CSV file, a row per trajectory, piece by piece."""
     text = StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
     for trajectory in trajectories:
-        writer.writerow({name: _inert(value) for name, value in _row(trajectory).items()})
+        writer.writerow({name: _inert(value) for name, value in row(trajectory).items()})
         yield _drained(text).encode()
     yield _drained(text).encode()
 
@@ -140,11 +86,17 @@ def _inert(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
-def _parquet(trajectories: Iterable[Trajectory]) -> Iterator[bytes]:
-    schema, sink = pa.schema(list(COLUMNS.items())), _Sink()
+def parquet(trajectories: Iterable[Trajectory]) -> Iterator[bytes]:
+    """A Parquet file, a row per trajectory, piece by piece."""
+    return parquet_bytes(map(row, trajectories), pa.schema(list(COLUMNS.items())))
+
+
+def parquet_bytes(rows: Iterable[Mapping[str, Any]], schema: Any, *, batch: int = 1000) -> Iterator[bytes]:
+    """A Parquet file of these rows under this schema, `batch` rows a group, piece by piece."""
+    sink = _Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for rows in _batches(map(_row, trajectories)):
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        for group in _batches(rows, batch):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema))
             yield sink.taken()
     yield sink.taken()
 
@@ -172,18 +124,14 @@ class _Sink(RawIOBase):
         return data
 
 
-def _batches(rows: Iterable[dict[str, Any]], size: int = 1000) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+def _batches(rows: Iterable[Mapping[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+    left = iter(rows)
+    while batch := [dict(row) for row in islice(left, size)]:
         yield batch
 
 
-def _row(trajectory: Trajectory) -> dict[str, Any]:
+def row(trajectory: Trajectory) -> dict[str, Any]:
+    """The values of `COLUMNS` for one trajectory."""
     flat = report(trajectory)
     derived = {
         "turns": len(flat["turns"]),
@@ -192,5 +140,7 @@ def _row(trajectory: Trajectory) -> dict[str, Any]:
         "prices_dated": flat["prices"]["dated"],
         "nominal": flat["prices"]["nominal"],
         "preference": dumps(flat["preference"]),
+        "group": trajectory.setting.group,
+        "origin": trajectory.setting.origin,
     }
     return {name: derived.get(name, flat.get(name)) for name in COLUMNS}
