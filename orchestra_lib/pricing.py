@@ -193,6 +193,14 @@ class PriceTable:
             aliases=dict(sorted((hit.name, hit.row) for hit in found if hit.row and hit.row != hit.name)),
         )
 
+    def with_rows_of(self, other: "PriceTable") -> "PriceTable":
+        """The same table with the rows and aliases of another one that it lacks; its own win."""
+        return replace(
+            self,
+            prices=dict(sorted({**other.prices, **self.prices}.items())),
+            aliases=dict(sorted({**other.aliases, **self.aliases}.items())),
+        )
+
 
 def _at(periods: tuple[Price, ...], day: date) -> Price:
     begun = [price for price in periods if price.since is None or price.since <= day]

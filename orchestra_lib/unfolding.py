@@ -21,7 +21,7 @@ def unfold(trajectory: Trajectory) -> list[Event]:
     """Events whose fold is this trajectory; they are those that a journal keeps.
 
     Calls stand in the order in which they were proposed. Which call a fault came with is told by its tool, else by
-    its place. What a judge took stands with the first grade.
+    its place. What judges took stands with the first grade or failure of one.
     """
     return [replace(event, seq=seq) for seq, event in enumerate(_events(trajectory), start=1)]
 
@@ -34,8 +34,13 @@ def _events(trajectory: Trajectory) -> Iterator[Event]:
     t_s = trajectory.finished_s or 0.0
     if trajectory.stop is not None:
         yield RunFinished(seq=0, t_s=t_s, stop=trajectory.stop, answer=trajectory.answer, fault=at_end)
-    for n, grade in enumerate(trajectory.grades):
-        yield Graded(seq=0, t_s=t_s, grade=grade, attempts=() if n else trajectory.judge_attempts)
+    attempts = trajectory.judge_attempts
+    for fault in trajectory.judge_faults:
+        yield Graded(seq=0, t_s=t_s, fault=fault, attempts=attempts)
+        attempts = ()
+    for grade in trajectory.grades:
+        yield Graded(seq=0, t_s=t_s, grade=grade, attempts=attempts)
+        attempts = ()
 
 
 def _turn(turn: Turn, faults: Iterator[Fault | None]) -> Iterator[Event]:

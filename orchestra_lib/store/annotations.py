@@ -20,6 +20,7 @@ from orchestra_lib.record import record
 from orchestra_lib.store.journal_file import sync_folder, write_all
 
 MAX_TAG_CHARS = 40
+MAX_NOTE_CHARS = 20_000
 _log = logging.getLogger(__name__)
 
 
@@ -30,6 +31,8 @@ class AnnotationKind(StrEnum):
     UNTAGGED = "untagged"
     DELETED = "deleted"
     RESTORED = "restored"
+    GRADED = "graded"
+    """A grade was added to the run's journal, which tells it: whoever has taken that in looks again."""
     NOTED = "noted"
     GROUPED = "grouped"
     UNGROUPED = "ungrouped"
@@ -43,6 +46,14 @@ class Annotation:
     run_id: str
     kind: AnnotationKind
     value: str | None = None
+
+
+@record
+class Note:
+    """What a person noted about a run, and when."""
+
+    text: str
+    at: datetime
 
 
 @record
@@ -120,6 +131,14 @@ def checked_tag(text: str) -> str:
     if not tag.isprintable():
         raise BadInput("the tag has characters that cannot be seen; write a plain word")
     return tag
+
+
+def checked_note(text: str) -> str | None:
+    """A note as it is kept, None for one without words. Raises `BadInput` for one of over 20,000 characters."""
+    note = well_formed(text).replace("\x00", "\ufffd").strip()
+    if len(note) > MAX_NOTE_CHARS:
+        raise BadInput(f"the note has {len(note):,} characters; keep it under {MAX_NOTE_CHARS:,}")
+    return note or None
 
 
 def _end_line(descriptor: int) -> None:

@@ -31,7 +31,7 @@ from orchestra_lib.event import (
     fold,
 )
 from orchestra_lib.grade import Grade
-from orchestra_lib.pricing import Attempt
+from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
 from orchestra_lib.store.journal_file import held, last_kind, sync_folder, taken, write_all
 from orchestra_lib.trajectory import Trajectory
@@ -228,7 +228,7 @@ class Journal:
 
     def _append_interrupted(self, run_id: str, descriptor: int) -> bool:
         reading = self.load(run_id)
-        if not reading.events or isinstance(reading.events[-1], RunFinished | Graded):
+        if not reading.events or _has_ended(reading):
             return False
         last = reading.events[-1]
         message = "cut off: its process ended, or gave the run up, before it was done; what happened is kept"
@@ -239,34 +239,51 @@ class Journal:
         os.fsync(descriptor)
         return True
 
-    def grade(self, run_id: str, grade: Grade, attempts: Sequence[Attempt] = ()) -> None:
-        """Add a grade to a run that has ended; on disk for good when this returns.
+    def grade(
+        self,
+        run_id: str,
+        grade: Grade | None,
+        attempts: Sequence[Attempt] = (),
+        *,
+        prices: PriceTable | None = None,
+        fault: Fault | None = None,
+    ) -> Graded:
+        """Add a grade, or the fault of a grader, to a run that has ended; on disk for good when this returns.
 
-        Raises `BadInput` for an unknown run and one that still goes on, `StoreFault`.
+        Returns the event that was added. Raises `BadInput` for an unknown run and one that still goes on, `StoreFault`.
         """
         path = self.path(run_id)
         self.recover([run_id])
+        if not _has_ended(self.load(run_id)):
+            raise BadInput(f"run {run_id} still goes on; grade it when it has ended")
         try:
-            if last_kind(path) not in _ENDED:
-                raise BadInput(f"run {run_id} still goes on; grade it when it has ended")
             with held(path) as descriptor:
                 reading = self.load(run_id)
                 last = reading.events[-1]
-                started_at = fold(reading.events[:1]).setting.started_at
-                t_s = max(last.t_s, round((grade.at - started_at).total_seconds(), 6))
-                event = Graded(seq=last.seq + 1, t_s=t_s, grade=grade, attempts=tuple(attempts))
+                t_s = last.t_s
+                if grade is not None:
+                    started_at = fold(reading.events[:1]).setting.started_at
+                    t_s = max(t_s, round((grade.at - started_at).total_seconds(), 6))
+                event = Graded(
+                    seq=last.seq + 1, t_s=t_s, grade=grade, attempts=tuple(attempts), prices=prices, fault=fault
+                )
+                os.ftruncate(descriptor, reading.size_bytes)  # half a grade, which a crash or a full disk left
                 write_all(descriptor, event_to_line(event).encode() + b"\n")
                 os.fsync(descriptor)
-        except FileNotFoundError:
-            raise BadInput(f"there is no run {run_id!r}; `orchestra list` shows the runs") from None
         except OSError as error:
             raise StoreFault(f"cannot write the journal {path}: {error.strerror}") from error
+        return event
 
     def path(self, run_id: str) -> Path:
         """Where the journal of a run lies, or would. Raises `BadInput` for an id that is no name."""
         if not _RUN_ID.fullmatch(run_id):
             raise BadInput(f"{run_id!r} is no run id: use up to 128 letters, digits, '.', '_' and '-'")
         return self.folder / f"{run_id}.jsonl"
+
+
+def _has_ended(reading: Reading) -> bool:
+    """Grades may follow the end of a run, and a grade may be torn."""
+    return any(isinstance(event, RunFinished) for event in reversed(reading.events))
 
 
 def _event(line: bytes, where: str) -> Event:

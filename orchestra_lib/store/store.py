@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -21,10 +21,13 @@ from typing import Any
 import duckdb
 
 from orchestra_lib.codec import from_data, well_formed
-from orchestra_lib.errors import BadInput, OrchestraError, StoreFault
+from orchestra_lib.errors import BadInput, Fault, OrchestraError, StoreFault
+from orchestra_lib.event import Graded
+from orchestra_lib.grade import Grade
+from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
 from orchestra_lib.store import query
-from orchestra_lib.store.annotations import AnnotationKind, Annotations, checked_tag
+from orchestra_lib.store.annotations import AnnotationKind, Annotations, Note, checked_note, checked_tag
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.database import Database, is_damage, open_database, set_aside
 from orchestra_lib.store.entry import Entry, entry, replace
@@ -240,6 +243,49 @@ class Store:
         """The tags of each of these runs, in order; a run without any is left out."""
         sql = "SELECT run_id, list(tag ORDER BY tag) AS tags FROM tags WHERE run_id IN (SELECT unnest($ids)) GROUP BY 1"
         return {row["run_id"]: tuple(row["tags"]) for row in self._read(sql, {"ids": list(run_ids)})}
+
+    def grade(
+        self,
+        run_id: str,
+        grade: Grade | None,
+        attempts: Sequence[Attempt] = (),
+        *,
+        prices: PriceTable | None = None,
+        fault: Fault | None = None,
+    ) -> Graded:
+        """Add a grade, or the fault of a grader, to a run that has ended; see `Journal.grade`.
+
+        Raises `BadInput` for an unknown run and for one that still goes on, `StoreFault`.
+        """
+        if self._stamp(run_id) is None:
+            self._check_known(run_id)
+            raise BadInput(f"run {run_id} has no journal to hold a grade; import it again, which gives it one")
+        event = self.journal.grade(run_id, grade, attempts, prices=prices, fault=fault)
+        self.look_again([run_id])
+        return event
+
+    def look_again(self, run_ids: Sequence[str]) -> None:
+        """Have every process take these journals in again, because grades follow their ends. Raises `StoreFault`."""
+        self._annotations.append(AnnotationKind.GRADED, run_ids)
+        with self._lock:
+            self.sync()
+
+    def write_note(self, run_id: str, text: str) -> Note | None:
+        """Keep a text about a run in place of the one before; one without words takes it away.
+
+        Raises `BadInput` for an unknown run and a text of over 20,000 characters, `StoreFault`.
+        """
+        note = checked_note(text)
+        self._check_known(run_id)
+        self._annotations.append(AnnotationKind.NOTED, [run_id], note)
+        with self._lock:
+            self.sync()
+        return self.note_of(run_id)
+
+    def note_of(self, run_id: str) -> Note | None:
+        """What is noted about a run; None for nothing."""
+        found = self._read("SELECT note AS text, noted_at AS at FROM notes WHERE run_id = $id", {"id": run_id})
+        return Note(text=found[0]["text"], at=found[0]["at"].astimezone(UTC)) if found else None
 
     def delete(self, run_id: str) -> None:
         """Take a run out of every list; its journal stays in the trash for a day, see `restore`.

@@ -14,7 +14,7 @@ _TABLES = {
 
 
 def hear(cursor: duckdb.DuckDBPyConnection, said: Said, *, gone: Callable[[str], bool]) -> tuple[str, ...]:
-    """Take annotations in; the caller holds the transaction. Returns the runs that were deleted or came back.
+    """Take annotations in; the caller holds the transaction. Returns the runs whose journals are to be looked at again.
 
     A deleted run's rows go unless it has a journal again, which `gone` tells: then that counts.
     """
@@ -33,7 +33,8 @@ def hear(cursor: duckdb.DuckDBPyConnection, said: Said, *, gone: Callable[[str],
         for table, key in _TABLES.items():
             cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": deleted})  # noqa: S608
     cursor.execute("UPDATE annotations SET bytes = $bytes", {"bytes": said.bytes})
-    return tuple(run_id for run_id, _ in moved)
+    regraded = {one.run_id for one in said.annotations if one.kind is AnnotationKind.GRADED}
+    return (*(run_id for run_id, _ in moved), *regraded)
 
 
 _LABELS = {
