@@ -1,0 +1,1 @@
+"""Environments: domains as data, their state, their operations as tools, the user, and how success is checked."""

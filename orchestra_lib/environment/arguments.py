@@ -1,0 +1,150 @@
+"""A call's arguments against an operation's parameters, and those as a JSON schema.
+
+The loop checks calls of models against the schema; this check is for calls that no loop made, and far quicker.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from orchestra_lib.environment.operators import moment
+from orchestra_lib.environment.schema import Field, FieldType, Operation
+from orchestra_lib.errors import ModelMistake
+
+_ISO = {
+    FieldType.DATE: re.compile(r"\d{4}-\d\d-\d\d"),
+    FieldType.DATETIME: re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?"),
+}
+_SHAPES = {FieldType.DATE: "YYYY-MM-DD", FieldType.DATETIME: "YYYY-MM-DDThh:mm:ss"}
+_JSON_TYPES = {
+    FieldType.INTEGER: "integer",
+    FieldType.NUMBER: "number",
+    FieldType.MONEY: "number",
+    FieldType.BOOLEAN: "boolean",
+    FieldType.OBJECT: "object",
+    FieldType.LIST: "array",
+}
+
+
+class Checker:
+    """Raises `ModelMistake` for arguments that an operation cannot take, naming the one and what it should be."""
+
+    def __init__(self, operation: Operation) -> None:
+        self._operation = operation
+        self._fields = {one.name: one for one in operation.parameters}
+        self._required = tuple(one.name for one in operation.parameters if not one.optional)
+
+    def __call__(self, arguments: Mapping[str, Any]) -> None:
+        for name in self._required:
+            if arguments.get(name) is None:
+                raise ModelMistake(f"{self._operation.name}: `{name}` is missing.")
+        for name, value in arguments.items():
+            field = self._fields.get(name)
+            if field is None:
+                raise ModelMistake(f"{self._operation.name}: there is no `{name}`; it takes {', '.join(self._fields)}.")
+            if value is not None:
+                wrong = _wrong(field, value)
+                if wrong:
+                    raise ModelMistake(f"{self._operation.name}: `{name}` {wrong}")
+
+
+def _wrong(field: Field, value: Any) -> str:
+    """What is wrong with a value, nothing when it fits."""
+    match field.type:
+        case FieldType.TEXT | FieldType.DATE | FieldType.DATETIME:
+            return _wrong_text(field, value)
+        case FieldType.BOOLEAN:
+            return "" if isinstance(value, bool) else "must be true or false."
+        case FieldType.INTEGER | FieldType.NUMBER | FieldType.MONEY:
+            return _wrong_number(field, value)
+        case FieldType.LIST:
+            return _wrong_list(field, value)
+        case _:
+            return _wrong_object(field, value)
+
+
+def _wrong_text(field: Field, value: Any) -> str:
+    if not isinstance(value, str):
+        return "must be text."
+    if field.values and value not in field.values:
+        return f"must be one of {', '.join(field.values)}."
+    shape = _ISO.get(field.type)
+    if shape is None:
+        return ""
+    try:
+        fits = bool(shape.fullmatch(value)) and moment(value) is not None
+    except ValueError:
+        fits = False
+    return "" if fits else f"must be written {_SHAPES[field.type]}."
+
+
+def _wrong_number(field: Field, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "must be a number."
+    if field.type is FieldType.INTEGER and value != int(value):
+        return "must be a whole number."
+    if field.minimum is not None and value < field.minimum:
+        return f"must be at least {field.minimum:g}."
+    if field.maximum is not None and value > field.maximum:
+        return f"must be at most {field.maximum:g}."
+    return ""
+
+
+def _wrong_list(field: Field, value: Any) -> str:
+    if not isinstance(value, list | tuple):
+        return "must be a list."
+    one = Field(name=field.name, type=field.item or FieldType.TEXT, values=field.values)
+    for place, part in enumerate(value):
+        wrong = _wrong_object(field, part) if field.fields else _wrong(one, part)
+        if wrong:
+            return f"[{place}] {wrong}"
+    return ""
+
+
+def _wrong_object(field: Field, value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return "must be an object."
+    known = {one.name: one for one in field.fields}
+    for name, one in known.items():
+        if value.get(name) is None:
+            if not one.optional:
+                return f"needs `{name}`."
+        elif wrong := _wrong(one, value[name]):
+            return f"has `{name}` that {wrong}"
+    extra = [name for name in value if name not in known]
+    return f"has no `{extra[0]}`; it takes {', '.join(known)}." if extra and known else ""
+
+
+def json_schema(operation: Operation) -> dict[str, Any]:
+    """The parameters as a closed JSON schema of type object."""
+    return _object_schema(operation.parameters)
+
+
+def _object_schema(fields: tuple[Field, ...]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {one.name: _schema(one) for one in fields},
+        "required": [one.name for one in fields if not one.optional],
+        "additionalProperties": False,
+    }
+
+
+def _schema(field: Field) -> dict[str, Any]:
+    words = field.description or field.words
+    if field.type in _SHAPES:
+        words += f" ({_SHAPES[field.type]})"
+    elif field.unit and field.unit not in words:
+        words += f" ({field.unit})"
+    schema: dict[str, Any] = {"type": _JSON_TYPES.get(field.type, "string"), "description": words}
+    if field.type is FieldType.OBJECT:
+        schema |= _object_schema(field.fields)
+    elif field.type is FieldType.LIST:
+        item = Field(name=field.name, type=field.item or FieldType.TEXT, values=field.values)
+        schema["items"] = _object_schema(field.fields) if field.fields else _schema(item)
+    elif field.values:
+        schema["enum"] = list(field.values)
+    if field.minimum is not None:
+        schema["minimum"] = field.minimum
+    if field.maximum is not None:
+        schema["maximum"] = field.maximum
+    return schema

@@ -1,0 +1,116 @@
+"""Domains from their files: `domain.json` resolved with its archetype, `records.json` checked against it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from orchestra_lib.codec import from_data
+from orchestra_lib.environment.authoring import resolve
+from orchestra_lib.environment.operations import Operations
+from orchestra_lib.environment.schema import Domain
+from orchestra_lib.environment.state import Base, Records, State
+from orchestra_lib.errors import BadInput
+from orchestra_lib.paths import DATA
+
+DOMAINS = DATA / "domains"
+_MAX_BYTES = 32 * 2**20
+
+
+class World:
+    """A domain with its records and its compiled operations: what all episodes in it share."""
+
+    def __init__(self, domain: Domain, records: Records) -> None:
+        self.domain, self.records = domain, records
+        self.operations = Operations(domain)
+
+    @cached_property
+    def base(self) -> Base:
+        """The records as every episode finds them."""
+        return Base(self.domain, self.records)
+
+    def state(self) -> State:
+        """A fresh state of an episode."""
+        return State(self.base)
+
+    def with_parameters(self, values: Mapping[str, Any]) -> "World":
+        """The same records under other policy parameters. Raises `BadInput` for an unknown one."""
+        known = {one.name for one in self.domain.parameters}
+        if unknown := sorted(values.keys() - known):
+            raise BadInput(
+                f"{self.domain.name}: no policy parameter {unknown[0]!r}; known are {', '.join(sorted(known))}"
+            )
+        parameters = tuple(replace(one, value=values.get(one.name, one.value)) for one in self.domain.parameters)
+        return World(replace(self.domain, parameters=parameters), self.records)
+
+
+def domain_names(folder: Path = DOMAINS) -> tuple[str, ...]:
+    """The domains that lie in a folder, in order of their names."""
+    return tuple(sorted(file.parent.name for file in folder.glob("*/domain.json")))
+
+
+def load_domain(name: str, folder: Path = DOMAINS) -> Domain:
+    """The declarative form of a domain. Raises `BadInput` that names file, path and remedy."""
+    file = folder / name / "domain.json"
+    if "/" in name or not file.is_file():
+        known = ", ".join(domain_names(folder)) or "none"
+        raise BadInput(f"no domain {name!r} in {folder}; there are {known}")
+    return domain_of(_json(file), folder=folder, where=str(file))
+
+
+def domain_of(data: object, *, folder: Path = DOMAINS, where: str) -> Domain:
+    """A domain from plain data as a file holds it, or as a model proposed it. Raises `BadInput`."""
+    if not isinstance(data, dict):
+        raise BadInput(f"{where}: a domain is a JSON object")
+    shapes = _archetype(str(data.get("archetype", "")), folder)
+    try:
+        plain = resolve(data, shapes, where=where)
+    except (AttributeError, TypeError, ValueError, IndexError) as error:  # a shape that no field should have
+        raise BadInput(f"{where}: not in the form of a domain ({error}); see data/domains/README.md") from None
+    return from_data(plain, Domain, where=where)
+
+
+def load_world(name: str, folder: Path = DOMAINS) -> World:
+    """A domain with its records. Raises `BadInput`; `validate` says all that is wrong, this only what stops it."""
+    domain = load_domain(name, folder)
+    file = folder / name / "records.json"
+    if not file.is_file():
+        raise BadInput(f"{file} is missing; a domain needs its records")
+    return World(domain, records_of(_json(file), domain, where=str(file)))
+
+
+def records_of(data: object, domain: Domain, *, where: str) -> Records:
+    """Records by table and key. Raises `BadInput` for other tables than the domain's, and for keys that differ."""
+    if not isinstance(data, dict) or set(data) != {table.name for table in domain.tables}:
+        raise BadInput(f"{where}: the tables must be {', '.join(table.name for table in domain.tables)}")
+    for table in domain.tables:
+        records = data[table.name]
+        if not isinstance(records, dict) or not all(isinstance(one, dict) for one in records.values()):
+            raise BadInput(f"{where}: {table.name}: records stand in an object by their key")
+        for key, one in records.items():
+            if one.get(table.key) != key:
+                raise BadInput(
+                    f"{where}: {table.name}.{key}: its {table.key} is {one.get(table.key)!r}; make them equal"
+                )
+    return data
+
+
+def _archetype(name: str, folder: Path) -> tuple[str, ...]:
+    """The text of an archetype's file and of those that it includes, which come first; none has no file."""
+    file = folder / "archetypes" / f"{name}.json"
+    if not name.isidentifier() or not file.is_file():
+        return ()
+    text = file.read_text("utf-8")
+    included = _json(file).get("includes", ())
+    return (*(part for one in included for part in _archetype(str(one), folder)), text)
+
+
+def _json(file: Path) -> Any:
+    if file.stat().st_size > _MAX_BYTES:
+        raise BadInput(f"{file} has over {_MAX_BYTES // 2**20} MiB; a domain's files are smaller")
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"{file}: cannot be read as JSON ({error})") from None

@@ -1,0 +1,242 @@
+"""The state of an episode: an immutable base that all episodes share, and what this one changed.
+
+A record is copied when an operation first changes it; nothing that was handed out changes afterwards. `diff` is what
+was changed in canonical form: equal diffs of one base mean equal states. `full_hash` says the same slowly.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from orchestra_lib.codec import dumps
+from orchestra_lib.environment.schema import Domain, Field, FieldType, Table
+from orchestra_lib.errors import ModelMistake
+
+Record = dict[str, Any]
+Records = Mapping[str, Mapping[str, Record]]
+Key = tuple[str, str]
+Diff = Mapping[Key, str]
+"""Changed records as canonical JSON; a record without a counterpart in the base has a label for its key."""
+
+
+class Base:
+    """The records of a domain as every episode finds them; never changed. Build once, share."""
+
+    def __init__(self, domain: Domain, records: Records) -> None:
+        self.domain = domain
+        self.records = records
+        self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
+        self._indexes: dict[tuple[str, str], dict[Any, tuple[str, ...]]] = {}
+        self._next = {name: _highest(records.get(name, {}), table.prefix) + 1 for name, table in self.tables.items()}
+
+    def index(self, table: str, field: str) -> Mapping[Any, tuple[str, ...]]:
+        """The keys of the base by the value of a plain field, made when first asked for."""
+        made = self._indexes.get((table, field))
+        if made is None:
+            found: dict[Any, list[str]] = {}
+            for key, one in self.records[table].items():
+                found.setdefault(one.get(field), []).append(key)
+            made = self._indexes[table, field] = {value: tuple(keys) for value, keys in found.items()}
+        return made
+
+    def number(self, table: str) -> int:
+        """The number of the first new record of a table."""
+        return self._next[table]
+
+    @cached_property
+    def canonical(self) -> Mapping[Key, str]:
+        """Every record in canonical form; only the full hash needs it."""
+        return {
+            (name, key): canonical(self.tables[name], one)
+            for name, records in self.records.items()
+            for key, one in records.items()
+        }
+
+
+def _highest(records: Mapping[str, Any], prefix: str | None) -> int:
+    if prefix is None:
+        return 0
+    numbers = (key.removeprefix(prefix) for key in records if key.startswith(prefix))
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
+
+
+class State:
+    """One episode's view of a base. Not for several threads at once.
+
+    `read` are the records that were asked for by key or found as the one that matches, `seen` those that a search
+    showed, `written` those that were changed, all since the start and of calls that went well.
+    """
+
+    __slots__ = ("_before", "_inserted", "base", "overlay", "read", "seen", "written")
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self.overlay: dict[Key, Record] = {}
+        self.read: set[Key] = set()
+        self.seen: set[Key] = set()
+        self.written: set[Key] = set()
+        self._inserted: dict[str, int] = {}
+        self._before: dict[Key, Record | None] = {}
+
+    def find(self, table: str, key: Any) -> Record | None:
+        """A record, or None."""
+        found = self.overlay.get((table, key)) if self.overlay else None
+        return self.base.records[table].get(key) if found is None else found
+
+    def get(self, table: str, key: Any) -> Record:
+        """A record that a call asks for. Raises `ModelMistake` when there is none."""
+        found = self.find(table, key)
+        if found is None:
+            one = self.base.tables[table].one
+            raise ModelMistake(f"There is no {one} {str(key)[:80]!r}. Look it up first.")
+        self.read.add((table, key))
+        return found
+
+    def records(self, table: str) -> Iterator[Record]:
+        """All records of a table as they are now, the base's order first."""
+        base = self.base.records[table]
+        if not self.overlay:
+            yield from base.values()
+            return
+        for key, one in base.items():
+            yield self.overlay.get((table, key), one)
+        for (name, key), one in self.overlay.items():
+            if name == table and key not in base:
+                yield one
+
+    def matching(self, table: str, field: str, value: Any) -> Iterator[Record]:
+        """The records with a value in a plain field; an index serves the base."""
+        base = self.base.records[table]
+        for key in self.base.index(table, field).get(value, ()):
+            if (table, key) not in self.overlay:
+                yield base[key]
+        for (name, _), one in self.overlay.items():
+            if name == table and one.get(field) == value:
+                yield one
+
+    def begin(self) -> None:
+        """Start an operation: what it changes can be taken back."""
+        self._before = {}
+
+    def rollback(self) -> None:
+        """Take back what the operation changed."""
+        for key, old in self._before.items():
+            if old is None:
+                del self.overlay[key]
+                self.written.discard(key)
+                table, name = key
+                if name not in self.base.records[table]:
+                    self._inserted[table] -= 1
+            else:
+                self.overlay[key] = old
+        self._before = {}
+
+    def changed(self) -> Sequence[Key]:
+        """What the operation changed so far."""
+        return tuple(self._before)
+
+    def edit(self, table: str, key: str) -> Record:
+        """A record that may be changed until the operation ends: a copy, made once an operation."""
+        place = (table, key)
+        if place in self._before:
+            return self.overlay[place]
+        before = self.overlay.get(place)
+        old = before if before is not None else self.base.records[table][key]
+        self._before[place] = before
+        self.overlay[place] = new = dict(old)  # effects replace what is nested, never change it
+        self.written.add(place)
+        return new
+
+    def insert(self, table: str, record: Record) -> Record:
+        """Put a new record in, under the next key."""
+        spec = self.base.tables[table]
+        number = self.base.number(table) + self._inserted.get(table, 0)
+        key = f"{spec.prefix}{number:0{spec.digits}d}"
+        self._inserted[table] = self._inserted.get(table, 0) + 1
+        new = {**record, spec.key: key}
+        self._before[table, key] = None
+        self.overlay[table, key] = new
+        self.written.add((table, key))
+        return new
+
+    def diff(self) -> Diff:
+        """What differs from the base. New records have labels by what they say, so that their order is no difference."""
+        tables, records = self.base.tables, self.base.records
+        new = [place for place in self.overlay if place[1] not in records[place[0]]]
+        found = {
+            place: canonical(tables[place[0]], one)
+            for place, one in self.overlay.items()
+            if place[1] in records[place[0]]
+        }
+        found = {
+            (table, key): text
+            for (table, key), text in found.items()
+            if text != canonical(tables[table], records[table][key])
+        }
+        if not new:
+            return found
+        said = {place: canonical(tables[place[0]], self.overlay[place]) for place in new}
+        if len(new) == 1:
+            return found | said
+        return _labelled(found, said)
+
+    def full_hash(self) -> str:
+        """The SHA-256 of all records in canonical form."""
+        whole = dict(self.base.canonical)
+        for place, one in self.overlay.items():
+            whole[place] = canonical(self.base.tables[place[0]], one)
+        text = dumps([[*place, said] for place, said in sorted(whole.items())])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _labelled(found: dict[Key, str], said: Mapping[Key, str]) -> Diff:
+    """New records under labels in the order of what they say apart from the new keys."""
+    keys = sorted({key for _, key in said}, key=len, reverse=True)
+
+    def blank(text: str) -> str:
+        for key in keys:
+            text = text.replace(f'"{key}"', '"<new>"')
+        return text
+
+    ordered = sorted(said, key=lambda place: (place[0], blank(said[place])))
+    labels = {f'"{key}"': f'"<{table} {number}>"' for number, (table, key) in enumerate(ordered)}
+
+    def named(text: str) -> str:
+        for key, label in labels.items():
+            text = text.replace(key, label)
+        return text
+
+    changed = {place: named(text) for place, text in found.items()}
+    return changed | {(place[0], labels[f'"{place[1]}"']): named(said[place]) for place in ordered}
+
+
+def canonical(table: Table, record: Record) -> str:
+    """A record as text that is equal when the records are: numbers by value, unordered lists sorted, no free text."""
+    return dumps(_plain_fields(table.fields, record), sort_keys=True)
+
+
+def _plain_fields(fields: Sequence[Field], data: Record) -> Record:
+    plain: Record = {}
+    for field in fields:
+        value = data.get(field.name)
+        if value is None or field.free:
+            continue  # null and missing are one
+        plain[field.name] = _plain(field, value)
+    return plain
+
+
+def _plain(field: Field, value: Any) -> Any:
+    if field.type is FieldType.LIST:
+        parts = [_plain_fields(field.fields, one) if field.fields else _number(one) for one in value]
+        return sorted(parts, key=lambda part: dumps(part, sort_keys=True)) if field.unordered else parts
+    if field.type is FieldType.OBJECT:
+        return _plain_fields(field.fields, value) if field.fields else value
+    return _number(value)
+
+
+def _number(value: Any) -> Any:
+    """Whole floats as integers, others without the tail of binary arithmetic."""
+    if not isinstance(value, float):
+        return value
+    return int(value) if value.is_integer() else round(value, 6)
