@@ -10,8 +10,8 @@ import re
 import sys
 import threading
 import typing
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -115,15 +115,25 @@ def load_function(reference: str, *, taken: Collection[str] = (), timeout_s: flo
         raise BadInput(f"--tools {reference!r}: write path/to/file.py:function")
     if name in taken:
         raise BadInput(f"--tools {reference!r}: there is a tool {name!r} already; rename the function")
+    with loaded_file(path) as module:
+        function = getattr(module, name, None)
+        if function is None:
+            raise BadInput(f"{path} has no function {name!r}; it has {', '.join(_functions(module)) or 'none'}")
+        return FunctionTool(function, timeout_s=timeout_s, source=reference)
+
+
+@contextmanager
+def loaded_file(path: Path) -> Iterator[ModuleType]:
+    """The user's Python file, run as a module that other modules find only here.
+
+    Raises `BadInput` for a file that is missing or does not run.
+    """
     module = ModuleType(f"_tools_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses look their module up while the file runs
     try:
         _execute(path, module)
-        function = getattr(module, name, None)
-        if function is None:
-            raise BadInput(f"{path} has no function {name!r}; it has {', '.join(_functions(module)) or 'none'}")
-        return FunctionTool(function, timeout_s=timeout_s, source=reference)
+        yield module
     finally:
         del sys.modules[module.__name__]
 
@@ -152,7 +162,8 @@ def _functions(module: ModuleType) -> list[str]:
 def _describe(function: _Function, timeout_s: float) -> tuple[Form, ToolSpec]:
     """The form of a function's arguments, and the tool that it makes."""
     name = str(getattr(function, "__name__", function))
-    if not inspect.isfunction(inspect.unwrap(function)):
+    plain = inspect.unwrap(function)
+    if not (inspect.isfunction(plain) or inspect.ismethod(plain)):
         raise BadInput(f"{name[:80]!r} is no Python function")
     if not _NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no name for a tool: use up to 64 letters, digits and _")

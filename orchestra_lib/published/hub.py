@@ -1,0 +1,33 @@
+"""ToolScale's files from the model hub, where it can be reached. They come into the hub's own cache."""
+
+import os
+from pathlib import Path
+
+from huggingface_hub import HfApi
+
+from orchestra_lib.errors import BadInput, WorldFault
+
+TOOLSCALE = "nvidia/ToolScale"
+"""4,063 tasks. Its card names a licence of NVIDIA's own: read it before you pass the data on."""
+
+
+def fetch_dataset(repo: str = TOOLSCALE, *, revision: str | None = None) -> tuple[Path, ...]:
+    """Every Parquet file of a data set on the hub, as a file here; fetched once, then read from the hub's cache.
+
+    `HF_ENDPOINT` and `HF_TOKEN` are honoured. Raises `WorldFault` when the hub cannot be reached or refuses, and
+    `BadInput` for a data set without a Parquet file.
+    """
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+    try:
+        names = api.list_repo_files(repo, revision=revision, repo_type="dataset")
+        tables = sorted(name for name in names if name.endswith(".parquet"))
+        files = [Path(api.hf_hub_download(repo, name, revision=revision, repo_type="dataset")) for name in tables]
+    except Exception as error:  # the library's many ways to say no, at any layer, all mean: not from there
+        why = str(error).partition("\n")[0]
+        raise WorldFault(
+            f"{repo} cannot be had from the model hub ({type(error).__name__}: {why}); "
+            "download its Parquet file by other means and give its path"
+        ) from None
+    if not files:
+        raise BadInput(f"{repo} has no Parquet file on the hub; name a data set in ToolScale's form")
+    return tuple(files)
