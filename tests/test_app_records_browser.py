@@ -14,6 +14,8 @@ from test_app_browser import roster as roster
 from test_app_browser import violations
 from test_app_browser import workbench as workbench
 
+from orchestra_lib.preference import Preference
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
 
@@ -84,8 +86,56 @@ def test_dates_and_texts_narrow_and_what_matches_nothing_says_what_to_drop(open_
     expect(page.locator("#f-date")).to_have_text(day)
     page.locator("#q").fill("nothing like it")
     expect(page.locator("#rows")).to_contain_text("Drop a filter: text, date.")
-    page.get_by_role("button", name="Clear filters").click()
+    page.locator("#rows").get_by_role("button", name="text alone hides").click()
+    expect(page.locator("#q")).to_have_value("")
+    expect(page.locator("#f-date")).to_have_text(day)
+    page.locator("#clear").click()
     listed(page, 120)
+
+
+def test_runs_are_filtered_by_preference_and_each_filter_says_what_it_hides(open_page, workbench):
+    wish = Preference(cost=0.9, tools={"coder": -0.8})
+    workbench.store.add(trajectory("run-wish", minutes=-50, task="A wish", preference=wish, tool="coder"))
+    page = open_page("/trajectories")
+    page.get_by_label("Avoid").select_option(label="coder")
+    page.wait_for_url("**avoid=tool.coder*")
+    expect(rows(page)).to_have_count(1)
+    expect(page.locator("#hiding")).to_contain_text("avoid hides")
+    page.get_by_label("Prefer").select_option(label="quality")
+    page.wait_for_url("**prefer=outcome*")
+    page.locator("#hiding").get_by_role("button", name="avoid hides").click()
+    page.wait_for_url(lambda url: "avoid" not in url)
+    assert "prefer=outcome" in page.url
+    workbench.store.delete("run-wish")
+
+
+def test_the_list_follows_what_is_run_and_nothing_jumps(open_page, workbench):
+    page = open_page("/trajectories")
+    expect(rows(page)).to_have_count(50)
+    page.evaluate("document.getElementById('rows').scrollTop = 600")
+    seen = page.locator("#rows .rc-line:nth-child(14) .tr-row")
+    name = seen.get_attribute("data-id")
+    page.locator("#rows .rc-line:nth-child(14) input").check()
+    seen.focus()
+    row = page.locator(f'.tr-row[data-id="{name}"]')
+    row.evaluate("node => { window.was = node }")
+    top = row.bounding_box()["y"]
+    workbench.store.add(trajectory("run-newest", minutes=500, task="The newest"))
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(rows(page).first).to_contain_text("The newest")
+    assert row.evaluate("node => node === window.was && node === document.activeElement")
+    assert abs(row.bounding_box()["y"] - top) < 1
+    expect(page.locator("#picked")).to_contain_text("1 selected")
+    workbench.store.delete("run-newest")
+
+
+def test_a_list_that_is_open_shows_a_run_of_another_door_by_itself(open_page, workbench):
+    page = open_page("/trajectories")
+    expect(rows(page).first).to_be_visible()
+    run_id = play(page, "short one seen from elsewhere")
+    expect(rows(page).first).to_contain_text("short one seen from elsewhere", timeout=20_000)
+    expect(page.locator("#matches")).to_contain_text("121 of")
+    workbench.store.delete(run_id)
 
 
 def test_a_filter_that_is_none_is_refused_in_words(open_page):
@@ -122,6 +172,17 @@ def test_two_selected_rows_are_compared(open_page):
     expect(page.locator("#picked")).to_contain_text("2 selected")
     page.get_by_role("button", name="Compare").click()
     page.wait_for_url("**/compare?a=run-dear&b=run-069")
+
+
+def test_more_than_two_are_compared_up_to_eight(open_page):
+    page = listed(open_page("/trajectories?q=Task"), 118)
+    for n in range(9):
+        page.locator(".rc-pick input").nth(n).check()
+    expect(page.get_by_role("button", name="Compare")).to_be_disabled()
+    for n in range(6):
+        page.locator(".rc-pick input").nth(n).uncheck()
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_url("**/compare?run=*&run=*&run=*")
 
 
 def test_a_tag_is_given_found_and_taken_away(open_page):

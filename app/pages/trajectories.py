@@ -40,6 +40,8 @@ _CHIPS = "".join(
         _choice("outcome", "Outcome"),
         _choice("orchestrator", "Orchestrator"),
         _choice("tool", "Tool"),
+        _choice("prefer", "Prefer"),
+        _choice("avoid", "Avoid"),
         _range("date", "Date", "date", "since", "until"),
         _range("time", "Seconds", "number", "time_min", "time_max"),
         _choice("simulated", "Simulated"),
@@ -56,7 +58,9 @@ _FILTERS = f"""
   <div class="tr-chips">{_CHIPS}
     <button class="wb-btn ghost sm" type="button" id="clear" hidden>Clear</button></div>
   <div class="rc-cost" id="cost"></div>
-  <div class="rc-tools"><span class="wb-note" id="matches" role="status"></span><span class="wb-sp"></span>
+  <div class="rc-tools"><span class="wb-note" id="matches" role="status"></span>
+    <span class="rc-hiding" id="hiding" role="group" aria-label="Filters that hide runs"></span>
+    <span class="wb-sp"></span>
     {_menu("views", "Views", "star")}{_menu("columns", "Columns", "columns")}{_menu("export", "Export", "down")}</div>
 </form>"""
 

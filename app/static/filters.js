@@ -4,14 +4,23 @@ import { byId, el, put } from "./dom.js";
 import { plain } from "./format.js";
 import { CostRange } from "./costrange.js";
 
-const CHOICES = ["status", "outcome", "orchestrator", "tool", "tag", "simulated", "nominal"];
+const CHOICES = ["status", "outcome", "orchestrator", "tool", "prefer", "avoid", "tag", "simulated", "nominal"];
 const RANGES = { date: ["since", "until"], time: ["time_min", "time_max"] };
 const COSTS = ["cost_min", "cost_max"];
 const YES_NO = ["yes", "no"];
 const TYPING_MS = 200;
 /** Everything that narrows the list, as the address names it. */
 export const NAMES = ["q", ...CHOICES, ...Object.values(RANGES).flat(), ...COSTS];
-const WORDS = { q: "text", since: "date", until: "date", time_min: "seconds", time_max: "seconds" };
+/** What a reader takes for one filter: its name, and its parameters in the address. */
+const PARTS = {
+  text: ["q"],
+  ...Object.fromEntries(CHOICES.map((name) => [name, [name]])),
+  date: RANGES.date,
+  seconds: RANGES.time,
+  cost: COSTS,
+};
+const GOALS = { outcome: "quality" };
+const wordOf = (value) => GOALS[value] ?? plain(value).replace(/^tool\./, "").replaceAll("_", " ");
 
 export class Filters {
   /** `onChange(query)` hears the filters alone, as an address has them. */
@@ -49,6 +58,11 @@ export class Filters {
     this.onChange(new URLSearchParams());
   }
 
+  /** Take one filter out, by the name that `narrowing` gives it. */
+  drop(query, part) {
+    this.onChange(new URLSearchParams([...query].filter(([name]) => NAMES.includes(name) && !PARTS[part].includes(name))));
+  }
+
   /** Show what the address narrows to; a field that is being typed in keeps what is typed. */
   read(query) {
     this.costs = COSTS.map((name) => (query.has(name) ? Number(query.get(name)) : null));
@@ -68,7 +82,10 @@ export class Filters {
 
   /** New choices and new bars, when the list has counted. */
   offer(overview, query) {
+    const tools = overview.tools.map((name) => `tool.${name}`);
     this.offered = {
+      prefer: [...overview.goals, ...tools],
+      avoid: tools,
       status: overview.statuses,
       outcome: overview.outcomes,
       orchestrator: overview.orchestrators,
@@ -89,7 +106,7 @@ export class Filters {
     put(
       select,
       el("option", { value: "", text: "any" }),
-      all.map((value) => el("option", { value, text: plain(value).replaceAll("_", " ") })),
+      all.map((value) => el("option", { value, text: name === "prefer" || name === "avoid" ? wordOf(value) : plain(value).replaceAll("_", " ") })),
     );
     select.value = now;
     select.parentElement.classList.toggle("on", Boolean(now));
@@ -102,10 +119,7 @@ function between(low, high) {
   return high ? `up to ${high}` : null;
 }
 
-/** The names of the filters that an address has, for a sentence. */
+/** The names of the filters that an address has. */
 export function narrowing(query) {
-  const names = NAMES.filter((name) => query.get(name)).map(
-    (name) => WORDS[name] ?? (COSTS.includes(name) ? "cost" : name),
-  );
-  return [...new Set(names)];
+  return Object.keys(PARTS).filter((part) => PARTS[part].some((name) => query.get(name)));
 }

@@ -5,6 +5,7 @@ import { icon } from "./icons.js";
 import { count, plural } from "./format.js";
 import { Refused, deleteJson, postJson, runPath } from "./server.js";
 
+const MOST_COMPARED = 8;
 const others = new BroadcastChannel("wb-runs");
 
 /** Tell the other tabs of this browser that runs are gone or back. */
@@ -32,19 +33,19 @@ export class Picked {
     this.draw();
   }
 
-  /** The two runs that `c` compares: two selected ones, or the selected and the open one. Null when there are not two. */
-  get pair() {
+  /** The runs that `c` compares: the selected ones, or the selected and the open one. Null when there are too few or many. */
+  get compared() {
     const ids = [...this.runs.keys()];
-    if (ids.length === 2) return ids;
+    if (ids.length >= 2) return ids.length <= MOST_COMPARED ? ids : null;
     const open = this.on.open();
     if (ids.length === 1 && open && open !== ids[0]) return [open, ids[0]];
     return null;
   }
 
   compare() {
-    const pair = this.pair;
+    const ids = this.compared;
     const open = this.on.open();
-    if (pair) location.assign(`/compare?a=${encodeURIComponent(pair[0])}&b=${encodeURIComponent(pair[1])}`);
+    if (ids) location.assign(comparePath(ids));
     else if (this.runs.size === 0 && open) location.assign(`/compare?a=${encodeURIComponent(open)}`);
     else return false;
     return true;
@@ -56,14 +57,14 @@ export class Picked {
     if (n === 0) return put(byId("picked"));
     const button = (sign, text, act, more = {}) =>
       el("button", { class: "wb-btn sm", type: "button", on: { click: act }, ...more }, icon(sign, true), text);
-    const two = this.pair !== null;
+    const few = this.compared !== null;
     return put(
       byId("picked"),
       el("b", { text: `${count(n)} selected` }),
       el("span", { class: "wb-sp" }),
       button("compare", ["Compare ", el("kbd", { text: "c" })], () => this.compare(), {
-        disabled: !two,
-        title: two ? null : "Compare takes two: select exactly two, or one beside the open one",
+        disabled: !few,
+        title: few ? null : `Compare takes 2 to ${MOST_COMPARED}: select so many, or one beside the open one`,
       }),
       button("tag", "Tag", () => this.tag()),
       button("trash", "Delete", () => this.remove([...this.runs.keys()])),
@@ -113,6 +114,12 @@ export class Picked {
     tellOthers();
     this.on.reload();
   }
+}
+
+/** The address that shows these runs beside each other. */
+function comparePath(ids) {
+  const names = ids.length === 2 ? ["a", "b"] : ids.map(() => "run");
+  return `/compare?${new URLSearchParams(ids.map((id, n) => [names[n], id]))}`;
 }
 
 /** Say something under the list, with one thing to do about it. */

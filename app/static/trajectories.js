@@ -7,16 +7,24 @@ import { Detail } from "./detail.js";
 import { Filters, NAMES, narrowing } from "./filters.js";
 import { closeMenus, drawColumns, drawExport, drawViews, startMenus } from "./menus.js";
 import { Picked, hearOthers } from "./picked.js";
+import { RowList } from "./rowlist.js";
 import { chosenColumns, headCells, runRow, template } from "./runrow.js";
 import { moveCard, openObservation } from "./cards.js";
 import * as keys from "./keys.js";
 
 const PLACES = ["before", "after"];
+const GOING_MS = 2_000; // between two looks at the list while a run goes on
+const IDLE_MS = 5_000;
+const COUNT_SHARE = 0.1; // of the time, at most, goes into counting: with a million runs it takes a while
 
 class Trajectories {
   constructor() {
     this.page = null;
     this.overview = null;
+    this.hidden = null; // how many runs each filter alone hides
+    this.countAt = 0;
+    this.lost = false; // whether the server did not answer at all
+    this.rows = new RowList(byId("rows"));
     this.picked = new Picked({
       changed: () => this.drawRows(),
       reload: (gone = []) => this.reload(gone),
@@ -40,6 +48,18 @@ class Trajectories {
     addEventListener("popstate", () => this.open());
     addEventListener("focus", () => this.page && this.reload());
     hearOthers(() => this.reload());
+    this.watch();
+  }
+
+  /** Look at the list again from time to time, more often while a run goes on. */
+  watch() {
+    setTimeout(
+      async () => {
+        if (!document.hidden) await (this.page ? this.refresh() : this.lost && this.load(this.listKey));
+        this.watch();
+      },
+      this.page?.running ? GOING_MS : IDLE_MS,
+    );
   }
 
   get query() {
@@ -93,31 +113,70 @@ class Trajectories {
   }
 
   async load(key) {
+    if (key !== this.listKey) this.page = this.hidden = null;
     this.listKey = key;
-    const narrowed = this.narrowed();
-    const asked = new URLSearchParams(narrowed);
-    for (const name of PLACES) if (this.query.get(name)) asked.set(name, this.query.get(name));
-    drawExport(narrowed);
-    const counted = getJson(`/api/trajectories/overview?${narrowed}`);
+    drawExport(this.narrowed());
+    const counted = this.count();
     counted.catch(() => {}); // the list says it
     try {
-      const page = await getJson(`/api/trajectories?${asked}`);
-      if (this.listKey !== key) return;
-      this.page = page;
-      this.drawRows();
-      const overview = await counted; // counting a million may take longer than showing fifty
-      if (this.listKey !== key) return;
-      this.overview = overview;
-      this.drawOverview();
+      if (!(await this.read(key))) this.drawRows();
+      this.lost = false;
+      await counted; // counting a million may take longer than showing fifty
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (this.listKey === key) this.unreadable(error);
     }
   }
 
+  /** Read the page of the list that the address names; says whether it is another than the one that is shown. */
+  async read(key) {
+    const asked = this.narrowed();
+    for (const name of PLACES) if (this.query.get(name)) asked.set(name, this.query.get(name));
+    const page = await getJson(`/api/trajectories?${asked}`);
+    if (this.listKey !== key || JSON.stringify(page) === JSON.stringify(this.page)) return false;
+    this.page = page;
+    this.drawRows();
+    return true;
+  }
+
+  async count() {
+    const [key, start] = [this.listKey, performance.now()];
+    const narrowed = this.narrowed();
+    const ask = narrowing(narrowed).length
+      ? getJson(`/api/trajectories/hidden?${narrowed}`).catch(() => null)
+      : Promise.resolve(null);
+    const overview = await getJson(`/api/trajectories/overview?${narrowed}`);
+    if (this.listKey !== key) return;
+    this.overview = overview;
+    this.drawOverview();
+    const hidden = await ask;
+    this.countAt = performance.now() + (performance.now() - start) / COUNT_SHARE;
+    if (this.listKey !== key) return;
+    this.hidden = hidden;
+    this.drawOverview();
+  }
+
+  async refresh() {
+    const key = this.listKey;
+    try {
+      const changed = await this.read(key);
+      this.unseen ||= changed;
+      if (this.unseen && performance.now() >= this.countAt) {
+        this.unseen = false;
+        await this.count();
+      }
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.unseen = true;
+      const words = plain(error.message); // what is here stays
+      if (this.listKey === key && byId("matches").textContent !== words) byId("matches").textContent = words;
+    }
+  }
+
   unreadable(error) {
-    put(
-      byId("rows"),
+    this.page = null;
+    this.lost = error.status === 0;
+    this.rows.replace(
       el(
         "div",
         { class: "wb-state" },
@@ -133,7 +192,8 @@ class Trajectories {
     this.filters.offer(this.overview, this.query);
     put(byId("matches"), el("b", { text: count(matches) }), ` of ${count(total)}`);
     byId("count").textContent = `${count(total)} trajector${total === 1 ? "y" : "ies"}`;
-    if (this.page.rows.length === 0) put(byId("rows"), this.nothing(total));
+    put(byId("hiding"), matches ? this.hiding("hides") : null);
+    if (this.page?.rows.length === 0) this.rows.replace(this.nothing(total));
   }
 
   drawRows() {
@@ -144,12 +204,14 @@ class Trajectories {
     byId("older").disabled = !this.page.older;
     byId("newer").disabled = !this.page.newer;
     const on = { click: (event, row) => this.click(event, row.id), pick: (row, yes) => this.picked.set(row, yes) };
-    const focused = document.activeElement?.dataset?.id;
-    const rows = this.page.rows.map((row) =>
-      runRow(row, names, `/trajectories?${this.with({ run: row.id })}`, this.picked.has(row.id), on),
-    );
-    put(byId("rows"), rows.length ? rows : this.nothing(this.overview?.total ?? null));
-    if (focused) document.querySelector(`.tr-row[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    const href = (row) => `/trajectories?${this.with({ run: row.id })}`;
+    if (this.page.rows.length === 0) this.rows.replace(...[this.nothing(this.overview?.total ?? null)].filter(Boolean));
+    else
+      this.rows.draw(
+        this.page.rows,
+        (row) => JSON.stringify([row, names, href(row)]),
+        (row) => runRow(row, names, href(row), this.picked.has(row.id), on),
+      );
     this.invite();
     this.mark();
   }
@@ -195,6 +257,7 @@ class Trajectories {
       { class: "wb-state" },
       el("h2", { text: "No trajectory matches" }),
       el("p", { text: `Drop a filter: ${names.join(", ")}.` }),
+      el("div", { class: "lv-actions" }, this.hiding("alone hides")),
       el("button", {
         class: "wb-btn",
         type: "button",
@@ -202,6 +265,21 @@ class Trajectories {
         on: { click: () => this.filters.clear() },
       }),
     );
+  }
+
+  /** A button for each filter that alone hides runs: it takes that filter out. */
+  hiding(word) {
+    return narrowing(this.query)
+      .filter((part) => this.hidden?.[part])
+      .map((part) =>
+        el("button", {
+          class: "wb-btn sm rc-hides",
+          type: "button",
+          title: `Drop this filter: ${count(this.hidden[part])} more`,
+          text: `${part} ${word} ${count(this.hidden[part])}`,
+          on: { click: () => this.filters.drop(this.query, part) },
+        }),
+      );
   }
 
   click(event, id) {
@@ -214,6 +292,7 @@ class Trajectories {
     for (const row of document.querySelectorAll(".tr-row")) {
       if (row.dataset.id === this.detail.id) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");
+      row.parentElement.querySelector("input").checked = this.picked.has(row.dataset.id);
     }
     byId("wb").classList.toggle("tr-open", this.detail.id !== null);
     this.picked.draw();
