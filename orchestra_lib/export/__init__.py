@@ -1,4 +1,4 @@
-"""Stored trajectories as files for other programs: lines of JSON, tables, a dataset's folder; and spans for a collector.
+"""Stored trajectories as files for other programs: lines of JSON, tables, a dataset's folder; spans for a collector.
 
 Everything streams: a file is written as the trajectories come, and appears only when it is whole.
 """

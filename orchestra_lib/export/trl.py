@@ -53,9 +53,7 @@ def preference_pair(chosen: Trajectory, rejected: Trajectory) -> dict[str, Any]:
     if same == len(ours) == len(theirs):
         raise BadInput(f"runs {chosen.id} and {rejected.id} say the same; a pair needs two that differ")
     if same == min(len(ours), len(theirs)):
-        raise BadInput(
-            f"runs {chosen.id} and {rejected.id}: one only begins like the other; take two that both went on"
-        )
+        raise BadInput(f"runs {chosen.id} and {rejected.id}: one only begins like the other; take two that went on")
     return {
         "prompt": better["messages"][: head + same],
         "chosen": ours[same:],
