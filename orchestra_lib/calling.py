@@ -1,6 +1,7 @@
 """The calls of a turn: admitted or refused, run at once within limits, each answered exactly once."""
 
 import asyncio
+import contextlib
 import difflib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ArtefactStore, SituatedTool, Situation, Tool, ToolResult
 from orchestra_lib.tool import ArtefactRef, CallStatus, File, Observation, ToolCall
 from orchestra_lib.toolkit.arguments import check
-from orchestra_lib.trajectory import Setting
+from orchestra_lib.trajectory import Setting, Turn
 
 OBSERVATION_CHARS = 16_000
 """What a model reads of one observation at most: the first three quarters and the last quarter."""
@@ -61,6 +62,17 @@ class Caller:
         self._repeats = False
         await asyncio.gather(*(self._run(turn, call) for call in calls))
         self.repeating_turns += self._repeats
+
+    def recall(self, turns: Sequence[Turn]) -> None:
+        """Know the calls of turns that another run has played already, so that their repeats are repeats here too."""
+        for turn in turns:
+            self._repeats = False
+            for call in turn.calls:
+                self._answered.add(call.call.id)
+                if not self._may_repeat(call.call.tool):
+                    with contextlib.suppress(ModelMistake):
+                        self._hear(call.call)
+            self.repeating_turns += self._repeats
 
     def abandon(self, turn: int, calls: Sequence[ToolCall], words: str) -> None:
         """Answer those that will not finish. What such a call cost is unknown once it had started."""

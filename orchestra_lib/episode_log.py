@@ -1,7 +1,8 @@
 """The log of an episode under way: numbers events, folds them, and hands them on as they happen."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.billing import Bill
@@ -30,8 +31,17 @@ class EpisodeLog:
 
     def emit(self, kind: type[Any], **fields: Any) -> None:
         """Add an event of this kind."""
-        self._seq += 1
-        happened = kind(seq=self._seq, t_s=self.now(), **fields)
+        self._add(kind(seq=self._seq + 1, t_s=self.now(), **fields))
+
+    def copy(self, history: Sequence[Event]) -> None:
+        """Add what happened before the run branched off, with its own times; the clock goes on from its end."""
+        for happened in history:
+            self._add(replace(happened, seq=self._seq + 1))
+        if history:
+            self._start = self._clock() - history[-1].t_s
+
+    def _add(self, happened: Event) -> None:
+        self._seq = happened.seq
         self.trajectory = apply(self.trajectory, happened)
         if isinstance(happened, Generated | CallFinished):
             self._bill = None

@@ -54,14 +54,18 @@ async def play(
     artefacts: ArtefactStore,
     cancel: asyncio.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
+    history: Sequence[Event] = (),
+    log: EpisodeLog | None = None,
 ) -> AsyncGenerator[Event, None]:
     """Yield the events of one episode until it has ended, whatever happens; `fold` makes the trajectory.
 
+    `history` are the events of whole turns that this run shares with the one it branched off from: they come first,
+    as they were, count for its limits and are on its bill. `log` numbers and times the events; a replay brings its own.
     Setting `cancel` stops what runs within a second. Raises `BadInput` before the first event when a
     USD limit meets an unknown price. A bug in the policy is raised after the record is complete.
     """
-    log = EpisodeLog(setting, clock)
-    episode = _Episode(setting, policy, tools, artefacts, cancel or asyncio.Event(), log)
+    log = log or EpisodeLog(setting, clock)
+    episode = _Episode(setting, policy, tools, artefacts, cancel or asyncio.Event(), log, history)
     producer = asyncio.create_task(episode.run())
     try:
         async with contextlib.aclosing(log.follow()) as events:
@@ -83,8 +87,9 @@ class _Episode:
         artefacts: ArtefactStore,
         cancel: asyncio.Event,
         log: EpisodeLog,
+        history: Sequence[Event],
     ) -> None:
-        self.setting, self.policy, self.cancel, self.log = setting, policy, cancel, log
+        self.setting, self.policy, self.cancel, self.log, self.history = setting, policy, cancel, log, history
         self.budget = Budget(setting.limits, setting.prices, policy.spec, [tool.spec for tool in tools])
         self.caller = Caller(setting, tools, artefacts, self.budget, log, self._situation)
         self.streamed = dict.fromkeys(Channel, "")
@@ -94,6 +99,8 @@ class _Episode:
         self.cancelled = asyncio.ensure_future(self.cancel.wait())
         try:
             self.log.emit(ev.RunStarted, setting=self.setting)
+            self.log.copy(self.history)
+            self.caller.recall(self.log.trajectory.turns)
             try:
                 await self._turns()
             except _Stop as stop:
@@ -110,7 +117,7 @@ class _Episode:
             self.log.close()
 
     async def _turns(self) -> None:
-        for turn in range(1, self.setting.limits.max_turns + 1):
+        for turn in range(len(self.log.trajectory.turns) + 1, self.setting.limits.max_turns + 1):
             self.budget.settle(self.log.bill())
             if (reason := self.budget.exceeded()) is not None:
                 raise _Stop(reason)

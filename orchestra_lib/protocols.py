@@ -14,7 +14,7 @@ from orchestra_lib.generation import ChatRequest, Completion, Delta, Generation
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.record import record
 from orchestra_lib.tool import ArtefactRef, File, ToolSpec
-from orchestra_lib.trajectory import Setting, Turn
+from orchestra_lib.trajectory import Call, Setting, Turn
 
 
 @record
@@ -98,6 +98,18 @@ class SituatedTool(Tool, Protocol):
 
     def spec_for(self, arguments: Mapping[str, Any]) -> ToolSpec: ...
     async def call_in(self, situation: Situation, arguments: Mapping[str, Any]) -> ToolResult: ...
+
+
+@runtime_checkable
+class Restorable(Tool, Protocol):
+    """A tool that remembers earlier calls of its run, and can come to remember them in another run.
+
+    `restore` is given the finished calls that the other run made of it, in the order in which they began, and does
+    again what has to be done. It says in a few words what that was, for the record; nothing of it is billed.
+    Raises `BadInput` when it cannot: then the run does not start.
+    """
+
+    async def restore(self, run_id: str, calls: Sequence[Call]) -> str: ...
 
 
 class ChatModel(Protocol):

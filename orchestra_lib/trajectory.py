@@ -41,12 +41,14 @@ class StopReason(StrEnum):
 class Fork:
     """Where a run branched off: the turns before `turn` are those of `run_id`, and that one is played anew.
 
-    `edited` says that the calls of `turn` are a person's and not the orchestrator's.
+    `edited` says that the calls of `turn` are a person's and not the orchestrator's. `restored` says of each tool
+    that remembers earlier calls what was done so that it remembers those, and of others that they may have forgotten.
     """
 
     run_id: str
     turn: int
     edited: bool = False
+    restored: tuple[str, ...] = ()
 
 
 @record

@@ -7,32 +7,36 @@ and stored in one way.
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from orchestra_lib import chat, toolorchestra
 from orchestra_lib import play as loop
-from orchestra_lib.errors import BadInput, ModelMistake
-from orchestra_lib.event import Event, apply
+from orchestra_lib.errors import BadInput, ModelMistake, NewerSchema
+from orchestra_lib.event import CallFinished, Event, Generated, RunStarted, TurnStarted, apply, fold
+from orchestra_lib.forking import AskedCall, Edited, restore, shared
 from orchestra_lib.limits import Limits
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.preference import Preference, describe
 from orchestra_lib.pricelist import find_table, load_tables
-from orchestra_lib.pricing import PriceTable
+from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.protocols import Policy, Tool
 from orchestra_lib.record import record
 from orchestra_lib.roster import Offer, Roster
 from orchestra_lib.store.artefacts import Artefacts
+from orchestra_lib.store.groups import checked_group
 from orchestra_lib.store.journal import Journal
 from orchestra_lib.store.store import Store
 from orchestra_lib.task import Task
 from orchestra_lib.tool import ToolCall, ToolSpec
 from orchestra_lib.toolkit.arguments import check
-from orchestra_lib.trajectory import Setting, Trajectory
+from orchestra_lib.trajectory import Fork, Setting, Trajectory
+from orchestra_lib.unfolding import unfold
 
 
 @record
@@ -40,7 +44,9 @@ class Order:
     """What a user asks for. `tools` None means every tool that is on.
 
     Protocol `toolorchestra` brings its own three tools, behind which the models at hand stand as aliases.
-    The orchestrator `try-out` makes one call of one tool with `arguments`, as a person gave them.
+    The orchestrator `try-out` makes one call of one tool with `arguments`, as a person gave them. Runs of one `group`
+    are rollouts to compare. With a `fork` the run begins with the turns of another one; `call` is then what is done in
+    the first turn of its own, in place of what the orchestrator would do.
     """
 
     task: str
@@ -52,6 +58,9 @@ class Order:
     limits: Limits = Limits()
     seed: int | None = None
     arguments: Mapping[str, Any] | None = None
+    group: str | None = None
+    fork: Fork | None = None
+    call: AskedCall | None = None
 
 
 @record
@@ -59,6 +68,7 @@ class _Prepared:
     setting: Setting
     policy: Policy
     tools: tuple[Tool, ...]
+    history: tuple[Event, ...] = ()
 
 
 TRY_OUT = "try-out"
@@ -113,8 +123,8 @@ class Workbench:
         return self._record(self._prepare(order, run_id or self._new_id()), cancel or asyncio.Event())
 
     async def _record(self, prepared: _Prepared, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
-        setting, policy, tools = prepared.setting, prepared.policy, prepared.tools
-        stream = loop.play(setting, policy, tools, artefacts=self.artefacts, cancel=cancel)
+        setting, policy, tools = await self._restored(prepared), prepared.policy, prepared.tools
+        stream = loop.play(setting, policy, tools, artefacts=self.artefacts, cancel=cancel, history=prepared.history)
         trajectory: Trajectory | None = None
         try:
             async with aclosing(stream) as events:
@@ -133,9 +143,42 @@ class Workbench:
             if trajectory is not None:
                 await asyncio.to_thread(self.store.add, trajectory)
 
+    async def _restored(self, prepared: _Prepared) -> Setting:
+        """The setting, once the tools remember what they did in the turns that the run begins with."""
+        setting = prepared.setting
+        if setting.fork is None or not prepared.history:
+            return setting
+        turns = fold((RunStarted(seq=1, t_s=0.0, setting=setting), *prepared.history)).turns
+        try:
+            said = await restore(prepared.tools, turns, setting.run_id)
+        except BaseException:
+            for tool in prepared.tools:
+                await tool.release(setting.run_id)
+            raise
+        return replace(setting, fork=replace(setting.fork, restored=said))
+
+    def _history(self, order: Order) -> tuple[Event, ...]:
+        fork, call = order.fork, order.call
+        if fork is None:
+            if call is not None:
+                raise BadInput("an edited call belongs to a fork; name the run and the turn")
+            return ()
+        return shared(self.events(fork.run_id), fork)
+
+    def events(self, run_id: str) -> list[Event]:
+        """The events of a stored run, also of one without a journal. Raises `BadInput` when there is none."""
+        try:
+            return self.journal.read(run_id)
+        except NewerSchema:
+            raise
+        except BadInput:
+            return unfold(self.store.get(run_id))
+
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
+        history = self._history(order)
         task = Task(text=order.task)
         policy, tools = self._cast(order)
+        policy = _edited(policy, tools, order.call, history)
         known = {spec.name for spec, _ in self.tools()} | {tool.spec.name for tool in tools}
         for name in order.preference.tools:
             if name not in known:
@@ -145,6 +188,7 @@ class Workbench:
         priced = [name for spec in specs for name in spec.priced_names] + (
             [policy.spec.priced_as] if policy.spec.priced_as else []
         )
+        priced += [attempt.priced_as for attempt in _attempts(history)]
         setting = Setting(
             run_id=run_id,
             started_at=self._now(),
@@ -157,8 +201,10 @@ class Workbench:
             prices=table.only(priced),
             limits=order.limits,
             seed=order.seed,
+            group=None if order.group is None else checked_group(order.group),
+            fork=order.fork and replace(order.fork, edited=order.call is not None, restored=()),
         )
-        return _Prepared(setting=setting, policy=policy, tools=tools)
+        return _Prepared(setting=setting, policy=policy, tools=tools, history=history)
 
     def _cast(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
         if order.orchestrator == TRY_OUT:
@@ -215,6 +261,30 @@ class Workbench:
         """Stop the models' processes and let go of the store."""
         await self.roster.close()
         self.store.close()
+
+
+def _edited(policy: Policy, tools: Sequence[Tool], asked: AskedCall | None, history: Sequence[Event]) -> Policy:
+    """The policy, or the person who makes the next turn in its place. Raises `BadInput` for a call that cannot be."""
+    if asked is None:
+        return policy
+    tool = next((tool for tool in tools if tool.spec.name == asked.tool), None)
+    if tool is None:
+        names = ", ".join(tool.spec.name for tool in tools) or "none"
+        raise BadInput(f"the edited call names {asked.tool!r}, which is not on offer; the tools are {names}")
+    try:
+        check(tool.spec, ToolCall.of("edited", asked.tool, asked.arguments))
+    except ModelMistake as mistake:
+        raise BadInput(str(mistake)) from None
+    return Edited(policy, sum(isinstance(event, TurnStarted) for event in history), asked)
+
+
+def _attempts(events: Sequence[Event]) -> Iterator[Attempt]:
+    for event in events:
+        match event:
+            case Generated(generation=generation):
+                yield from generation.attempts
+            case CallFinished(attempts=attempts):
+                yield from attempts
 
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

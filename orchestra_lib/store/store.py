@@ -31,6 +31,8 @@ from orchestra_lib.store.annotations import AnnotationKind, Annotations, Note, c
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.database import Database, is_damage, open_database, set_aside
 from orchestra_lib.store.entry import Entry, entry, replace
+from orchestra_lib.store.forks import ROOT, TREE, Branch
+from orchestra_lib.store.groups import GROUPS, MEMBERS, OWN, GroupSummary, checked_group
 from orchestra_lib.store.journal import Journal, Stamp
 from orchestra_lib.store.migrations import renew
 from orchestra_lib.store.spread import VALUES, Costs, costs_of, costs_sql, hidden_sql
@@ -286,6 +288,37 @@ class Store:
         """What is noted about a run; None for nothing."""
         found = self._read("SELECT note AS text, noted_at AS at FROM notes WHERE run_id = $id", {"id": run_id})
         return Note(text=found[0]["text"], at=found[0]["at"].astimezone(UTC)) if found else None
+
+    def group(self, name: str, run_ids: Sequence[str], *, on: bool = True) -> None:
+        """Put runs into a group, or take them out of it. Whether they are comparable is for `grouping.make` to say.
+
+        Raises `BadInput` for no name, an unknown run, and taking out one that was started in the group; `StoreFault`.
+        """
+        name = checked_group(name)
+        for run_id in run_ids:
+            self._check_known(run_id)
+        if not on and (own := self._read(OWN, {"name": name, "ids": list(run_ids)})):
+            raise BadInput(f"run {own[0]['id']} was started in the group {name!r}; make another group without it")
+        self._annotations.append(AnnotationKind.GROUPED if on else AnnotationKind.UNGROUPED, run_ids, name)
+        with self._lock:
+            self.sync()
+
+    def groups(self, most: int = MAX_PAGE) -> tuple[GroupSummary, ...]:
+        """Every group, the one with the latest run first."""
+        self._refresh()
+        return tuple(GroupSummary(**row) for row in self._read(GROUPS, {"most": most}))
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """The ids of a group's runs, in the order in which they started; none for no such group."""
+        self._refresh()
+        return tuple(row["run_id"] for row in self._read(MEMBERS, {"name": name}))
+
+    def forks(self, run_id: str) -> tuple[Branch, ...]:
+        """The whole tree of forks that a run stands in, its root first. Raises `BadInput` for an unknown run."""
+        self._check_known(run_id)
+        self._refresh()
+        root = self._read(ROOT, {"id": run_id})[0]["id"]
+        return tuple(Branch(**row) for row in self._read(TREE, {"id": root}))
 
     def delete(self, run_id: str) -> None:
         """Take a run out of every list; its journal stays in the trash for a day, see `restore`.

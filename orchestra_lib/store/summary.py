@@ -88,7 +88,7 @@ class Filter:
     at least once. `prefer` names a goal (`cost`) or a tool (`tool.NAME`) with a weight of 0.5 or
     more, `avoid` a tool with -0.5 or less. `since` is inclusive, `until` exclusive, both aware. Costs are in USD
     and durations in seconds, both ends inclusive; what is unknown lies in no range. `outcome` is `solved`,
-    `not_solved` or `ungraded`. `tag` is a label that a person gave.
+    `not_solved` or `ungraded`. `tag` is a label that a person gave, `group` the name of a group.
     """
 
     text: str | None = None
@@ -107,6 +107,7 @@ class Filter:
     nominal: bool | None = None
     outcome: str | None = None
     tag: str | None = None
+    group: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("since", "until"):
@@ -135,6 +136,7 @@ _CLAUSES = {
     "nominal": "nominal = $nominal",
     "outcome": "outcome IS NOT DISTINCT FROM CASE $outcome WHEN 'solved' THEN true WHEN 'not_solved' THEN false END",
     "tag": "id IN (SELECT run_id FROM tags WHERE tag = $tag)",
+    "group": "id IN (SELECT run_id FROM group_members WHERE name = $group)",
     "avoid": f"prefer_tools[$avoid] <= -{STRONG}",
     "prefer": f"prefer_tools[$prefer] >= {STRONG}",
 }

@@ -2,18 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any
 
-from orchestra_lib.errors import SandboxFault
+from orchestra_lib.errors import BadInput, SandboxFault
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ToolResult
-from orchestra_lib.tool import File, ToolKind, ToolSpec
+from orchestra_lib.tool import CallStatus, File, ToolKind, ToolSpec
 from orchestra_lib.toolkit import sandbox
 from orchestra_lib.toolkit.guest_process import Cell, GuestProcess, probe
 from orchestra_lib.toolkit.sandbox import Launcher, SandboxLimits
+from orchestra_lib.trajectory import Call
 
 _DESCRIPTION = (
     "Runs Python 3 and returns what it prints, and the value of the last line. Use it for arithmetic, dates, "
@@ -37,6 +38,12 @@ _SPEC = ToolSpec(
 )
 _THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="code_interpreter")
 """Threads that wait for cells: their own, so that long cells do not keep others from a thread."""
+
+_KEPT = (CallStatus.OK, CallStatus.ERROR)
+"""After such a cell the variables are still there; any other took the guest down."""
+
+_COMPARED = 4_000
+"""So many characters of a cell's output tell whether it came out as before; a record may have cut the rest."""
 
 _RESTARTED = "[The interpreter was restarted since the last call: earlier variables and files are gone.]"
 
@@ -92,6 +99,25 @@ class CodeInterpreter:
             session.restarted = False
         text = _text(cell, self._limits) + note
         return ToolResult(text=text, files=_files(cell), attempts=(attempt,), failed=bool(cell.error))
+
+    async def restore(self, run_id: str, calls: Sequence[Call]) -> str:
+        """Run the cells of another run again, from the last one that took the interpreter down with it.
+
+        Raises `BadInput` when there is no sandbox now.
+        """
+        statuses = [call.observation.status for call in calls if call.observation]
+        lost = max((at for at, status in enumerate(statuses, start=1) if status not in _KEPT), default=0)
+        again = [call for call in calls[lost:] if call.call.arguments is not None]
+        different = 0
+        for call in again:
+            assert call.call.arguments is not None and call.observation is not None
+            try:
+                result = await self.call(call.call.arguments, run_id=run_id)
+            except SandboxFault as error:
+                raise BadInput(f"the earlier cells cannot be run again: {error}; fork at turn 1") from None
+            different += not call.observation.text.startswith(result.text[:_COMPARED])
+        words = f"{len(again)} earlier cell{'' if len(again) == 1 else 's'} run again"
+        return f"{words}, {different} of which came out otherwise" if different else words
 
     async def release(self, run_id: str) -> None:
         session = self._sessions.pop(run_id, None)
