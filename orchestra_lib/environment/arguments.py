@@ -43,13 +43,13 @@ class Checker:
             if field is None:
                 raise ModelMistake(f"{self._operation.name}: there is no `{name}`; it takes {', '.join(self._fields)}.")
             if value is not None:
-                wrong = _wrong(field, value)
+                wrong = wrong_value(field, value)
                 if wrong:
                     raise ModelMistake(f"{self._operation.name}: `{name}` {wrong}")
 
 
-def _wrong(field: Field, value: Any) -> str:
-    """What is wrong with a value, nothing when it fits."""
+def wrong_value(field: Field, value: Any) -> str:
+    """What is wrong with a value for a field, in words that follow its name; nothing when it fits."""
     match field.type:
         case FieldType.TEXT | FieldType.DATE | FieldType.DATETIME:
             return _wrong_text(field, value)
@@ -95,7 +95,7 @@ def _wrong_list(field: Field, value: Any) -> str:
         return "must be a list."
     one = Field(name=field.name, type=field.item or FieldType.TEXT, values=field.values)
     for place, part in enumerate(value):
-        wrong = _wrong_object(field, part) if field.fields else _wrong(one, part)
+        wrong = _wrong_object(field, part) if field.fields else wrong_value(one, part)
         if wrong:
             return f"[{place}] {wrong}"
     return ""
@@ -109,7 +109,7 @@ def _wrong_object(field: Field, value: Any) -> str:
         if value.get(name) is None:
             if not one.optional:
                 return f"needs `{name}`."
-        elif wrong := _wrong(one, value[name]):
+        elif wrong := wrong_value(one, value[name]):
             return f"has `{name}` that {wrong}"
     extra = [name for name in value if name not in known]
     return f"has no `{extra[0]}`; it takes {', '.join(known)}." if extra and known else ""

@@ -111,7 +111,7 @@ def _operation(written: Mapping[str, Any], tables: Mapping[str, Data], bundles: 
     if macro is not None:
         if macro not in MACROS:
             raise BadInput(f"{where}: macro {macro!r} is unknown; known are {', '.join(MACROS)}")
-        table = tables.get(given.get("table"))
+        table = tables.get(str(given.get("table")))
         if table is None and macro not in ("calculate", "transfer"):
             raise BadInput(f"{where}: table {given.get('table')!r} is unknown; known are {', '.join(map(str, tables))}")
         given.pop("table", None)

@@ -41,15 +41,20 @@ def type_of_field(field: Field) -> Type:
         item = Type(kind=Kind.OBJECT, fields=inner) if inner else Type(kind=_FIELD_KINDS[field.item or FieldType.TEXT])
         inner = None
     return Type(
-        kind=kind, fields=inner, item=item, key=field.key, optional=field.optional, values=field.values, named=field.words
-    )  # fmt: skip
+        kind=kind,
+        fields=inner,
+        item=item,
+        key=field.key,
+        optional=field.optional,
+        values=field.values,
+        named=field.words,
+    )
 
 
 def type_of_table(table: Table) -> Type:
     """A record of a table as an expression sees it."""
-    return Type(
-        kind=Kind.OBJECT, fields={field.name: type_of_field(field) for field in table.fields}, named=table.one, table=table.name
-    )  # fmt: skip
+    fields = {field.name: type_of_field(field) for field in table.fields}
+    return Type(kind=Kind.OBJECT, fields=fields, named=table.one, table=table.name)
 
 
 class Compiler:
@@ -200,6 +205,38 @@ def _at(items: Evaluate, key: Evaluate, kind: Type, where: str) -> tuple[Evaluat
         return next((one for one in items(scope) or () if one.get(field) == wanted), None)
 
     return run, element((kind,))
+
+
+def roots(expression: Expression) -> frozenset[str]:
+    """The names that an expression reads, without those that it binds itself."""
+    match expression:
+        case str() if expression[:1] == "$" and expression[1:2].isidentifier():
+            return frozenset((expression[1:].partition(".")[0],)) - {"now", "today"}
+        case ["const", _]:
+            return frozenset()
+        case [str() as head, str() as name, items, each] if head in _LOOPS:
+            return roots(items) | (roots(each) - {name})
+        case ["records", _, str() as name, each]:
+            return roots(each) - {name}
+        case Mapping():
+            return frozenset().union(*map(roots, expression.values()))
+        case list() | tuple():
+            return frozenset().union(*map(roots, expression))
+        case _:
+            return frozenset()
+
+
+def parameters_in(expression: Any) -> frozenset[str]:
+    """The policy parameters that an expression, or anything made of expressions, names."""
+    match expression:
+        case str() if expression[:1] == "@" and expression[1:2].isidentifier():
+            return frozenset((expression[1:],))
+        case Mapping():
+            return frozenset().union(*map(parameters_in, expression.values()))
+        case list() | tuple():
+            return frozenset().union(*map(parameters_in, expression))
+        case _:
+            return frozenset()
 
 
 def _with(scope: Scope, name: str, value: Any) -> Scope:

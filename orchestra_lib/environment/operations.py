@@ -85,8 +85,14 @@ class _Made:
     """One operation, compiled."""
 
     def __init__(
-        self, operation: Operation, domain: Domain, compiler: Compiler, prose: Prose, invariants: _Invariants, where: str
-    ) -> None:  # fmt: skip
+        self,
+        operation: Operation,
+        domain: Domain,
+        compiler: Compiler,
+        prose: Prose,
+        invariants: _Invariants,
+        where: str,
+    ) -> None:
         self.operation, self._invariants = operation, invariants
         self._names = tuple(one.name for one in operation.parameters)
         self._check = Checker(operation)

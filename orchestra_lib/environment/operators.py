@@ -88,6 +88,7 @@ def _member(kinds: Sequence[Type]) -> Type:
 
 
 def element(kinds: Sequence[Type]) -> Type:
+    """The type of what a list, the first of these types, holds; it may be missing."""
     items = kinds[0]
     if items.kind is Kind.ANY:
         return ANY
@@ -180,6 +181,14 @@ def _has(text: Any, part: Any) -> bool:
     return text is not None and part is not None and part.casefold() in text.casefold()
 
 
+def _lower(text: Any) -> Any:
+    return None if text is None else text.lower()
+
+
+def _joined(*parts: Any) -> list[Any]:
+    return [one for part in parts for one in part or ()]
+
+
 def _concat(*parts: Any) -> str:
     return "".join("" if part is None else str(part) for part in parts)
 
@@ -236,9 +245,9 @@ OPERATORS: Mapping[str, Operator] = {
     "len": Operator(arity=(1, 1), check=_given(Kind.INTEGER), run=lambda items: len(items or ())),
     "first": Operator(arity=(1, 1), check=element, run=lambda items: items[0] if items else None),
     "contains": Operator(arity=_two, check=lambda kinds: _member(kinds[::-1]), run=lambda items, one: _in(one, items)),
-    "join_lists": Operator(arity=(2, _MANY), check=_first_of, run=lambda *parts: [one for part in parts for one in part or ()]),
+    "join_lists": Operator(arity=(2, _MANY), check=_first_of, run=_joined),
     "has": Operator(arity=_two, check=_all_of((Kind.TEXT,), BOOLEAN, "a text"), run=_has),
-    "lower": Operator(arity=(1, 1), check=_all_of((Kind.TEXT,), None, "a text"), run=lambda text: text and text.lower()),
+    "lower": Operator(arity=(1, 1), check=_all_of((Kind.TEXT,), None, "a text"), run=_lower),
     "concat": Operator(arity=(1, _MANY), check=_given(Kind.TEXT), run=_concat),
     "default": Operator(arity=_two, check=_first_of, run=lambda value, other: other if value is None else value),
 }  # fmt: skip

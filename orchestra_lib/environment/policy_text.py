@@ -31,7 +31,8 @@ _CONDUCT: Mapping[Conduct, str] = {
         "subjective recommendations."
     ),
     Conduct.ONE_CALL: (
-        "Make at most one tool call that changes records at a time, and wait for its result before you say that it is done."
+        "Make at most one tool call that changes records at a time, and wait for its result before you say that it is "
+        "done."
     ),
     Conduct.DENY: (
         "You must refuse what this policy does not allow, and say which rule stands against it. A tool that would "
@@ -39,7 +40,8 @@ _CONDUCT: Mapping[Conduct, str] = {
     ),
     Conduct.TRANSFER: (
         "Transfer the user to a human agent if and only if the request lies outside of what you can do, or the user "
-        "asks for a human. Call `{transfer}` with a short summary. What this policy forbids is refused, not transferred."
+        "asks for a human. Call `{transfer}` with a short summary. What this policy forbids is refused, not "
+        "transferred."
     ),
     Conduct.COMPLETE: (
         "State amounts, dates and identifiers in your answers exactly as the tools gave them."
@@ -118,7 +120,8 @@ def _table(table: Table, domain: Domain) -> Iterator[str]:
             if following
         ]
         if moves:
-            yield f"Its {table.machine.field.replace('_', ' ')} goes from {', from '.join(moves)}; no other change is possible."
+            status = table.machine.field.replace("_", " ")
+            yield f"Its {status} goes from {', from '.join(moves)}; no other change is possible."
 
 
 def _field(field: Field, domain: Domain) -> str:

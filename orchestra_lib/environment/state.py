@@ -161,7 +161,7 @@ class State:
         return new
 
     def diff(self) -> Diff:
-        """What differs from the base. New records have labels by what they say, so that their order is no difference."""
+        """What differs from the base. New records are labelled by what they say: their order is no difference."""
         tables, records = self.base.tables, self.base.records
         new = [place for place in self.overlay if place[1] not in records[place[0]]]
         found = {
