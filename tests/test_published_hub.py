@@ -25,9 +25,6 @@ def hub_with(names, data):
         def do_GET(self):
             if "/resolve/" in self.path:
                 body, kind = data, "application/octet-stream"
-            elif "/tree/" in self.path:
-                files = [{"type": "file", "path": name, "size": len(data), "oid": COMMIT} for name in names]
-                body, kind = json.dumps(files).encode(), "application/json"
             else:
                 about = {"id": "maker/set", "sha": COMMIT, "siblings": [{"rfilename": name} for name in names]}
                 body, kind = json.dumps(about).encode(), "application/json"

@@ -10,6 +10,9 @@ from orchestra_lib.errors import BadInput, WorldFault
 TOOLSCALE = "nvidia/ToolScale"
 """4,063 tasks. Its card names a licence of NVIDIA's own: read it before you pass the data on."""
 
+_DECIDE_S = 20.0
+"""How long the hub may take to say what a data set has."""
+
 
 def fetch_dataset(repo: str = TOOLSCALE, *, revision: str | None = None) -> tuple[Path, ...]:
     """Every Parquet file of a data set on the hub, as a file here; fetched once, then read from the hub's cache.
@@ -19,8 +22,8 @@ def fetch_dataset(repo: str = TOOLSCALE, *, revision: str | None = None) -> tupl
     """
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
     try:
-        names = api.list_repo_files(repo, revision=revision, repo_type="dataset")
-        tables = sorted(name for name in names if name.endswith(".parquet"))
+        about = api.dataset_info(repo, revision=revision, timeout=_DECIDE_S)
+        tables = sorted(one.rfilename for one in about.siblings or () if one.rfilename.endswith(".parquet"))
         files = [Path(api.hf_hub_download(repo, name, revision=revision, repo_type="dataset")) for name in tables]
     except Exception as error:  # the library's many ways to say no, at any layer, all mean: not from there
         why = str(error).partition("\n")[0]
