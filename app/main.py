@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 
 from app import api, docs, sql_api, tools_api
 from app.login import Login, check_password
-from app.pages import compare, live, shell, sql, tools, trajectories
+from app.pages import compare, live, reward, shell, sql, tools, trajectories
 from app.runs import RunManager
 from app.security import LOOPBACK, Guard
 from orchestra_lib.errors import BadInput
@@ -94,6 +94,8 @@ def _pages() -> gr.Blocks:
         trajectories.build()
     with pages.route("Compare", "compare"):
         compare.build()
+    with pages.route("Reward", "reward"):
+        reward.build()
     with pages.route("Tools & prices", "tools"):
         tools.build()
     with pages.route("SQL", "sql"):

@@ -27,14 +27,31 @@ def group(
     Raises `BadInput` naming the run and the remedy where they are no group, one has not ended, or one that counts
     has a part without a price.
     """
+    _check_group(trajectories, any_table=prices is not None, any_preference=any_preference)
+    priced = [one if prices is None else repriced(one, prices) for one in trajectories]
+    found = tuple(_rollout(one) for one in priced)
+    for rollout, trajectory in zip(found, priced, strict=True):
+        if rollout.counts and rollout.cost_usd is None:
+            raise BadInput(_unpriced(trajectory))
+    return found
+
+
+def uncosted(trajectories: Sequence[Trajectory]) -> tuple[Rollout, ...]:
+    """What runs of one task with the same tools did, whatever they were played and priced under.
+
+    A cost may be unknown: for a reader who has yet to choose a table. Raises `BadInput` where they are no group.
+    """
+    _check_group(trajectories, any_table=True, any_preference=True)
+    return tuple(map(_rollout, trajectories))
+
+
+def _check_group(trajectories: Sequence[Trajectory], *, any_table: bool, any_preference: bool) -> None:
     if not trajectories:
         raise BadInput("a group needs runs; name some")
-    first = trajectories[0]
     for one in trajectories:
         if one.stop is None:
             raise BadInput(f"run {one.id} has not ended; wait for it, or leave it out")
-        _check_same(first, one, any_table=prices is not None, any_preference=any_preference)
-    return tuple(_rollout(one if prices is None else repriced(one, prices)) for one in trajectories)
+        _check_same(trajectories[0], one, any_table=any_table, any_preference=any_preference)
 
 
 def _check_same(first: Trajectory, other: Trajectory, *, any_table: bool, any_preference: bool) -> None:
@@ -55,28 +72,32 @@ def _check_same(first: Trajectory, other: Trajectory, *, any_table: bool, any_pr
 
 def _rollout(trajectory: Trajectory) -> Rollout:
     assert trajectory.stop is not None
-    no_reward = NO_REWARD.get(trajectory.stop)
-    cost_usd = trajectory.bill().cost_usd
-    if cost_usd is None and trajectory.outcome is not None and no_reward is None:
-        raise BadInput(_unpriced(trajectory))
     used = trajectory.tools_used
     offered = (spec.name for spec in trajectory.setting.tools)
     return Rollout(
         id=trajectory.id,
         outcome=trajectory.outcome,
-        cost_usd=cost_usd,
+        cost_usd=trajectory.bill().cost_usd,
         latency_s=trajectory.finished_s,
         tool_counts={name: used.get(name, 0) for name in offered},
         answered=bool(trajectory.answer and trajectory.answer.strip()),
         malformed_turns=tuple(turn.index for turn in trajectory.turns if is_malformed(turn, trajectory.setting)),
         turns=len(trajectory.turns),
-        no_reward=no_reward,
+        no_reward=NO_REWARD.get(trajectory.stop),
         simulated=trajectory.simulated,
     )
 
 
 def _unpriced(trajectory: Trajectory) -> str:
     table = trajectory.setting.prices
+    return (
+        f"run {trajectory.id}: its cost is unknown under {table.name} of {table.dated} ({why_uncosted(trajectory)}), "
+        "and unknown is not 0; choose another table with --prices (NAME+NAME joins two), or leave it out"
+    )
+
+
+def why_uncosted(trajectory: Trajectory) -> str:
+    """What is missing to know the cost of a run under its prices."""
     unknown = {Flag.UNPRICED: "it has no price for", Flag.USAGE_MISSING: "no usage was reported by"}
     missing = {
         flag: sorted(
@@ -84,11 +105,7 @@ def _unpriced(trajectory: Trajectory) -> str:
         )
         for flag in unknown
     }
-    why = "; ".join(f"{unknown[flag]} {', '.join(names)}" for flag, names in missing.items() if names)
-    return (
-        f"run {trajectory.id}: its cost is unknown under {table.name} of {table.dated} ({why}), and unknown is not 0; "
-        "choose another table with --prices (NAME+NAME joins two), or leave it out"
-    )
+    return "; ".join(f"{unknown[flag]} {', '.join(names)}" for flag, names in missing.items() if names)
 
 
 def is_malformed(turn: Turn, setting: Setting) -> bool:

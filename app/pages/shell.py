@@ -18,6 +18,7 @@ PAGES = (
     Page("/", "Live", "Live", "play"),
     Page("/trajectories", "Trajectories", "Runs", "list"),
     Page("/compare", "Compare", "Compare", "compare"),
+    Page("/reward", "Reward", "Reward", "scale"),
     Page("/tools", "Tools &amp; prices", "Tools", "wrench"),
     Page("/sql", "SQL", "SQL", "cylinder"),
 )
@@ -34,7 +35,7 @@ def head() -> str:
     """The style sheets and the module that starts a page, all from this server."""
     sheets = "".join(
         f'<link rel="stylesheet" href="/wb/{name}.css">'
-        for name in ("tokens", "components", "workbench", "live", "tools", "sql", "records", "compare")
+        for name in ("tokens", "components", "workbench", "live", "tools", "sql", "records", "compare", "reward")
     )
     return f'<meta name="color-scheme" content="light dark">{sheets}<script type="module" src="/wb/main.js"></script>'
 

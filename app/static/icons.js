@@ -42,6 +42,7 @@ const SHAPES = {
   columns: [["rect", { x: 2.5, y: 3, width: 11, height: 10, rx: 1.4 }], path("M6.2 3v10M9.8 3v10")],
   trash: [path("M3 4.5h10M6 4.5V3h4v1.5M4.2 4.5l.6 8.5h6.4l.6-8.5M6.8 7v3.6M9.2 7v3.6")],
   compare: [path("M6 2.5H2.5v11H6M10 2.5h3.5v11H10M8 1v14")],
+  scale: [path("M8 2v12M4.5 14h7M2.5 5h11M4.2 5 2.4 9.4a2 2 0 0 0 3.6 0zM11.8 5 10 9.4a2 2 0 0 0 3.6 0z")],
   tag: [path("M2.5 2.5h5.2l5.8 5.8-5.2 5.2-5.8-5.8z"), circle(5.4, 5.4, 0.9)],
   half: [circle(8, 8, 6), path("M8 2a6 6 0 0 1 0 12z", { fill: "currentColor" })],
 };

@@ -7,6 +7,7 @@ const PAGES = {
   l: ["/", "Live"],
   t: ["/trajectories", "Trajectories"],
   c: ["/compare", "Compare"],
+  r: ["/reward", "Reward"],
   p: ["/tools", "Tools & prices"],
   q: ["/sql", "SQL"],
 };
@@ -61,6 +62,7 @@ function showAll(own) {
   const everywhere = [
     ["g l", "Live"],
     ["g t", "Trajectories"],
+    ["g r", "Reward"],
     ["g p", "Tools & prices"],
     ["g q", "SQL"],
     ["t", "switch theme"],

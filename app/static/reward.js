@@ -1,0 +1,284 @@
+// The Reward page: a group of rollouts, every weight to move, both arithmetics beside each other. Nothing is asked of
+// the server while a fader moves: rewardmath.js does what the library does.
+
+import { byId, el, put, svg } from "./dom.js";
+import { plain, plural } from "./format.js";
+import { simulatedBadge } from "./marks.js";
+import { startMenus } from "./menus.js";
+import { Charts } from "./rewardcharts.js";
+import { EXAMPLE } from "./rewardexample.js";
+import { Lab } from "./rewardlab.js";
+import { drawByHand, drawGroups, drawPrices, drawSubset } from "./rewardmenus.js";
+import { actions, foot, notices, sentence } from "./rewardwords.js";
+import { RewardTable } from "./rewardtable.js";
+import { explain } from "./rewardwhy.js";
+import { Refused, getJson } from "./server.js";
+import * as keys from "./keys.js";
+
+const narrow = matchMedia("(max-width: 760px)");
+const WRITE_MS = 250;
+
+class Reward {
+  constructor() {
+    this.lab = null;
+    this.asked = null;
+    this.timer = 0;
+    for (const button of byId("modes").children) button.addEventListener("click", () => this.mode(button.dataset.mode));
+    addEventListener("popstate", () => this.open());
+    narrow.addEventListener("change", () => this.lab && this.frame());
+    startMenus();
+  }
+
+  get query() {
+    return new URLSearchParams(location.search);
+  }
+
+  async open() {
+    const query = this.query;
+    const asked = new URLSearchParams([...query].filter(([name]) => ["run", "group"].includes(name))).toString();
+    const example = query.has("example");
+    if (this.asked !== (example ? "example" : asked)) {
+      this.asked = example ? "example" : asked;
+      put(byId("told"));
+      this.groups();
+      if (!asked && !example) return this.empty();
+      put(byId("reward"), el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
+      try {
+        const data = example ? EXAMPLE : await getJson(`/api/reward?${asked}`);
+        if (this.asked !== (example ? "example" : asked)) return null;
+        this.lab = new Lab(data);
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        return this.gone(error);
+      }
+    }
+    if (!this.lab) return null;
+    this.lab.read(query);
+    return this.frame();
+  }
+
+  async groups() {
+    try {
+      this.known = (await getJson("/api/reward/groups")).groups;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.known = [];
+    }
+    drawGroups(byId("groups"), this.known);
+    const list = byId("group-list");
+    if (list) drawGroups(list, this.known);
+  }
+
+  // ---- without a group
+  blank(...content) {
+    this.lab = null;
+    for (const id of ["what-if", "modes"]) byId(id).hidden = true;
+    byId("groups-now").textContent = "choose";
+    byId("say").textContent = "";
+    document.title = "Reward · Orchestra Workbench";
+    put(byId("reward"), content);
+  }
+
+  empty() {
+    const list = el("div", { id: "group-list", class: "rw-list" });
+    this.blank(
+      el(
+        "section",
+        { class: "wb-panel cp-choose" },
+        el("header", {}, el("h2", { text: "Choose a group of rollouts" })),
+        el("p", {
+          class: "wb-note",
+          text: "A group is one task played several times: `orchestra run … --group 4`, or runs that you group in Trajectories.",
+        }),
+        list,
+        el("a", { class: "wb-btn primary", href: "/reward?example", text: "Open the worked example" }),
+        el("p", { class: "wb-note", text: "Three made-up rollouts whose ranks the two arithmetics turn round." }),
+      ),
+    );
+    drawGroups(list, this.known ?? null);
+  }
+
+  gone(error) {
+    this.blank(
+      el(
+        "div",
+        { class: "wb-state lv-empty" },
+        el("h2", { text: "This is no group that can be compared" }),
+        el("p", { text: plain(error.message) }),
+        el("a", { class: "wb-btn primary", href: "/reward?example", text: "Open the worked example" }),
+        el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
+      ),
+    );
+  }
+
+  // ---- a group
+  frame() {
+    const { lab } = this;
+    const { data } = lab;
+    for (const id of ["what-if", "modes"]) byId(id).hidden = id === "what-if" && data.example;
+    byId("groups-now").textContent = plain(data.name ?? (data.task.length > 40 ? `${data.task.slice(0, 40)} …` : data.task));
+    document.title = `${plain(data.name ?? data.task).slice(0, 60)} · Reward · Orchestra Workbench`;
+    const table = el("div", { class: "rw-scroll" });
+    const bump = svgChart("bump", "Rank of every solved rollout under paper and released_code");
+    const scatter = svgChart("scatter", "Reward against cost in both modes");
+    put(
+      byId("reward"),
+      el(
+        "section",
+        { class: "wb-panel rw-p", "aria-label": "Reward, stage by stage" },
+        el("div", { class: "rw-top" }, this.formula(), el("div", { class: "rw-lying", id: "faders" })),
+        table,
+        el("p", { class: "rw-why", id: "why", role: "status" }),
+        el("p", { class: "wb-note rw-foot", id: "foot" }),
+        el("div", { class: "rw-acts", id: "acts" }),
+      ),
+      el(
+        "div",
+        { class: "rw-3" },
+        chart("Ranks in both modes", "crossing lines are reversals", bump),
+        chart("Reward against cost", "solved rollouts", scatter),
+        chart("Check it by hand", "low cost 1, all else 0", el("div", { id: "by-hand" })),
+      ),
+    );
+    this.charts = new Charts(bump, scatter);
+    this.table = new RewardTable(table, {
+      weight: (name, value, settled) => this.weigh(name, value, settled),
+      explain: (key, name, id) => this.explain(key, name, id),
+      address: (id) => (data.example ? null : `/trajectories?run=${encodeURIComponent(id)}`),
+    });
+    drawByHand(byId("by-hand"));
+    this.columns();
+    this.draw(true);
+  }
+
+  /** The table anew: other tools have a column. */
+  columns() {
+    const { lab } = this;
+    this.table.show(lab, narrow.matches);
+    put(byId("faders"), narrow.matches ? this.table.faders.all() : null);
+  }
+
+  formula() {
+    const reset = el(
+      "button",
+      { class: "wb-btn sm", type: "button", id: "reset", on: { click: () => this.reset() } },
+      "Reset ",
+      el("kbd", { text: "r" }),
+    );
+    const rest = this.lab.columns(true).length - this.lab.columns(false).length;
+    const more = el("button", {
+      class: "wb-btn ghost sm",
+      type: "button",
+      "aria-pressed": String(this.lab.all),
+      text: this.lab.all ? "Hide unused tools" : `Show ${plural(rest, "unused tool")}`,
+      on: {
+        click: () => {
+          this.lab.all = !this.lab.all;
+          this.lab.gather();
+          this.frame();
+        },
+      },
+    });
+    return el(
+      "div",
+      { class: "rw-formula" },
+      el("code", { text: "R = P · M" }),
+      " if solved, else ",
+      el("code", { text: "0" }),
+      el("span", { class: "rw-bar" }),
+      el("code", { text: "A = (R − mean) / std" }),
+      el("span", { class: "rw-bar" }),
+      el("span", { id: "moved" }),
+      reset,
+      rest ? more : null,
+      this.lab.data.example ? el("span", { class: "wb-badge", title: "These rollouts are made up.", text: "example" }) : null,
+      this.lab.simulated ? simulatedBadge() : null,
+    );
+  }
+
+  // ---- what a reader changes
+  weigh(name, value, settled) {
+    this.lab.weigh(name, value);
+    this.draw(settled);
+    if (settled) this.keep();
+  }
+
+  mode(mode) {
+    if (!this.lab) return false;
+    this.lab.mode = mode;
+    this.draw(true);
+    return this.keep();
+  }
+
+  reset() {
+    if (!this.lab) return false;
+    this.lab.reset();
+    this.draw(true);
+    return this.keep();
+  }
+
+  /** Other prices, or other tools on offer. */
+  suppose(change) {
+    change();
+    this.lab.gather();
+    this.columns();
+    this.draw(true);
+    this.keep();
+  }
+
+  /** Keep the address in step, not faster than a browser likes. */
+  keep() {
+    clearTimeout(this.timer);
+    const write = () => history.replaceState(null, "", `/reward?${this.lab.write(this.query)}`);
+    this.timer = setTimeout(() => this.lab && write(), WRITE_MS);
+    return true;
+  }
+
+  // ---- drawing
+  draw(settled) {
+    const { lab } = this;
+    lab.compute();
+    this.table.draw(lab, settled);
+    this.charts.draw(lab.bothModes(), settled);
+    for (const button of byId("modes").children)
+      button.setAttribute("aria-pressed", String(button.dataset.mode === lab.mode));
+    document.querySelector(".rw-p").classList.toggle("alt", lab.mode !== "paper");
+    byId("moved").textContent = lab.moved ? `${plural(lab.moved, "fader")} moved ` : "";
+    byId("reset").disabled = lab.moved === 0;
+    put(byId("foot"), foot(lab));
+    if (!settled) return;
+    put(byId("say"), sentence(lab));
+    put(byId("told"), notices(lab));
+    put(byId("acts"), actions(lab));
+    this.explain(null);
+    drawPrices(byId("prices"), lab, (key) => this.suppose(() => (lab.prices = key)));
+    drawSubset(byId("subset"), lab, (name, on) => this.suppose(() => lab.offer(name, on)));
+  }
+
+  explain(key, name, id) {
+    const { lab } = this;
+    const rollout = key && lab.rollouts.find((one) => one.id === id);
+    const at = lab.counted.indexOf(rollout);
+    byId("why").textContent = rollout
+      ? explain(key, name, rollout, at < 0 ? undefined : at, lab)
+      : "Point at a number to see its formula; arrow keys walk, Enter opens the rollout.";
+  }
+}
+
+const svgChart = (id, words) => svg("svg", { id, class: "wb-chart", role: "img", "aria-label": words });
+
+const chart = (title, words, content) =>
+  el("section", { class: "wb-panel" }, el("header", {}, el("h2", { text: title }), el("p", { text: words })), content);
+
+export async function start() {
+  const reward = new Reward();
+  const other = () => reward.mode(reward.lab?.mode === "paper" ? "released_code" : "paper");
+  keys.start({
+    m: { words: "paper or released_code", brief: "paper | released_code", run: other },
+    "Tab ↑ ↓": { words: "move a fader", brief: "fader", run: () => false },
+    0: { words: "the fader in focus to zero", brief: "fader to zero", run: () => false },
+    r: { words: "weights as they were played", brief: "reset weights", run: () => reward.reset() },
+    Enter: { words: "open the rollout in focus", brief: "open rollout", run: () => false },
+  });
+  await reward.open();
+}

@@ -1,0 +1,310 @@
+// The reward table: a row per rollout, from raw numbers over the faders to the advantage. It is built once for a group;
+// a drag then changes texts, colours and bars, and the order of the rows.
+
+import { el, put, svg } from "./dom.js";
+import { plain, seconds, usd } from "./format.js";
+import { kindBox } from "./marks.js";
+import { faders } from "./rewardfaders.js";
+import { fixed, short as brief, titleOf } from "./rewardwhy.js";
+
+const BAR = 150; // px
+const ADVANTAGE = 22; // px for an advantage of 1
+const MOST = 46; // px, an advantage of about 2
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class RewardTable {
+  /** `on`: weight(name, value, settled), explain(key, name, id) or explain(null), address(id) or null. */
+  constructor(host, on) {
+    this.on = on;
+    this.table = el("table", { class: "rw-t" });
+    this.body = el("tbody");
+    put(host, this.table);
+    for (const event of ["mouseover", "focusin"]) this.body.addEventListener(event, (one) => this.tell(one));
+    this.body.addEventListener("mouseleave", () => this.on.explain(null));
+    this.body.addEventListener("keydown", (event) => this.walk(event));
+  }
+
+  /** A group anew, with a column for each component that the lab names. Where it is narrow the faders lie elsewhere. */
+  show(lab, narrow) {
+    const { data, rollouts, names, weights } = lab;
+    this.names = names;
+    this.rows = new Map();
+    this.shown = [];
+    this.scale = 0;
+    this.faders = faders(names, weights, data, (name, value, settled) => this.on.weight(name, value, settled));
+    const raw = names.filter((name) => name !== "outcome");
+    for (const rollout of rollouts) this.rows.set(rollout.id, this.row(rollout, raw, lab));
+    put(
+      this.table,
+      el("caption", { class: "wb-sr", text: "Reward of every rollout, stage by stage" }),
+      columns(raw.length, names.length),
+      this.head(raw, data, narrow),
+      put(this.body),
+    );
+    this.body.append(...[...this.rows.values()].map((row) => row.tr));
+  }
+
+  head(raw, data, narrow) {
+    const stage = (number, title, span, more = {}, after = null) =>
+      el("th", { colspan: span, scope: "colgroup", ...more }, number ? el("b", { text: number }) : null, title, after);
+    const mark = (name) => {
+      const tool = data.tools.find((one) => `tool.${one.name}` === name);
+      if (tool) return el("th", { scope: "col", title: plain(tool.title) }, kindBox(tool.kind, tool.name), srName(tool));
+      return el("th", { scope: "col", text: name === "cost" ? "cost" : "time" });
+    };
+    const faded = this.names.map((name, at) =>
+      el("th", { scope: "col", class: at === 0 ? "gapl rw-f" : "rw-f" }, narrow ? titleOf(name, data) : this.faders.head(name)),
+    );
+    const gap = { class: "gapl" };
+    const blank = (more = {}) => el("td", more);
+    return el(
+      "thead",
+      {},
+      el(
+        "tr",
+        { class: "st" },
+        blank(),
+        stage("1", "raw", raw.length),
+        stage("2", "min-max over the group", this.names.length, gap, el("small", { text: " × the weight of its fader" })),
+        stage("3", "weighted", 1, gap),
+        stage("4", "gate", 1, gap),
+        stage("5", "sum R", 1),
+        stage("", "rank", 1),
+        stage("6", "advantage", 1, gap),
+        stage("", "kept", 1),
+      ),
+      el(
+        "tr",
+        { class: "hd" },
+        el("th", { class: "l", scope: "col", text: "rollout" }),
+        raw.map(mark),
+        faded,
+        blank({ class: "gapl rw-key" }),
+        blank(gap),
+        blank(),
+        blank(),
+        blank(gap),
+        blank(),
+      ),
+    );
+  }
+
+  row(rollout, raw, { data, short }) {
+    const address = this.on.address(rollout.id);
+    const number = (key, name = "") =>
+      el("a", { class: "rw-n", href: address, tabindex: "-1", "data-k": key, "data-name": name });
+    const cells = { raw: raw.map((name) => number("raw", name)), parts: this.names.map((name) => number("normalised", name)) };
+    for (const key of ["weighted", "gate", "reward", "rank", "advantage", "kept"]) cells[key] = number(key);
+    cells.parts.forEach((cell) => cell.classList.add("cell"));
+    const bars = this.names.map((name, at) => svg("rect", { class: barClass(name, at, data), y: 3, height: 12 }));
+    cells.weighted.append(svg("svg", { width: BAR, height: 22, "aria-hidden": "true" }, bars), srText());
+    const mark = el("i");
+    const value = el("span");
+    cells.advantage.append(el("span", { class: "rw-ab", "aria-hidden": "true" }, mark), value);
+    const td = (cell, at, of) => el("td", { class: of && at === 0 ? "gapl" : null }, cell);
+    const tr = el(
+      "tr",
+      { "data-run": rollout.id },
+      el("th", { scope: "row", class: "id" }, idLink(rollout, address, short(rollout))),
+      cells.raw.map((cell) => td(cell)),
+      cells.parts.map((cell, at) => td(cell, at, true)),
+      td(cells.weighted, 0, true),
+      td(cells.gate, 0, true),
+      td(cells.reward),
+      td(cells.rank),
+      td(cells.advantage, 0, true),
+      td(cells.kept),
+    );
+    return { tr, cells, bars, mark, value, text: new Map() };
+  }
+
+  /** Draw what the lab has found; `settled` fits the bars' scale, which holds while a fader is dragged. */
+  draw(lab, settled) {
+    const { report } = lab;
+    const reach = report ? reachOf(report) : 0;
+    this.scale = settled ? reach : Math.max(this.scale, reach);
+    const places = new Map(lab.counted.map((rollout, at) => [rollout.id, at]));
+    for (const rollout of lab.rollouts) {
+      const row = this.rows.get(rollout.id);
+      const at = report ? places.get(rollout.id) : undefined;
+      this.drawRaw(row, rollout);
+      row.tr.classList.toggle("off", at === undefined);
+      if (at === undefined) this.drawLeft(row, rollout, lab);
+      else this.drawRow(row, rollout, at, lab);
+    }
+    this.faders.draw(lab.weights);
+    this.sort(lab, places);
+  }
+
+  drawRaw(row, rollout) {
+    this.names
+      .filter((name) => name !== "outcome")
+      .forEach((name, n) => {
+        if (name === "cost") write(row, `raw.${n}`, row.cells.raw[n], rollout.cost_usd === null ? null : usd(rollout.cost_usd));
+        else if (name === "latency")
+          write(row, `raw.${n}`, row.cells.raw[n], rollout.latency_s === null ? null : seconds(rollout.latency_s));
+        else {
+          const calls = rollout.tool_counts[name.slice(5)] ?? 0;
+          write(row, `raw.${n}`, row.cells.raw[n], String(calls), calls ? "" : "none");
+        }
+      });
+  }
+
+  drawRow(row, rollout, at, lab) {
+    const { report, mode } = lab;
+    const { cells } = row;
+    report.parts.forEach((part, n) => {
+      const value = part.normalised[at];
+      const filled = Math.max(0, Math.min(1, mode === "paper" ? value : Math.abs(value) / 2.5));
+      const look =
+        part.weight === 0 ? " z" : value < 0 ? " neg" : filled * 0.86 >= 0.72 ? " hi" : " lo";
+      write(row, `part.${n}`, cells.parts[n], brief(value), `cell${look}`);
+      if (row.text.get(`fill.${n}`) !== filled) {
+        row.text.set(`fill.${n}`, filled);
+        cells.parts[n].style.setProperty("--n", `${Math.round(filled * 86)}%`);
+      }
+    });
+    this.drawBars(row, rollout, at, report);
+    write(row, "gate", cells.gate, rollout.outcome ? "open" : "closed", rollout.outcome ? "" : "dn");
+    write(row, "reward", cells.reward, fixed(report.reward[at]), "R");
+    const moved = lab.before ? (lab.before.get(rollout.id) ?? report.rank[at]) - report.rank[at] : 0;
+    const sign = moved > 0 ? ` ▲${moved}` : moved < 0 ? ` ▼${-moved}` : "";
+    write(row, "rank", cells.rank, `${report.rank[at]}${sign}`, moved > 0 ? "up" : moved < 0 ? "dn" : "");
+    const advantage = report.advantage[at];
+    const width = Math.min(MOST, Math.abs(advantage) * ADVANTAGE);
+    row.mark.style.setProperty("left", `${advantage < 0 ? MOST - width : MOST}px`);
+    row.mark.style.setProperty("width", `${width}px`);
+    row.mark.className = advantage < 0 ? "neg" : "";
+    write(row, "advantage", row.value, (advantage > 0 ? "+" : "") + fixed(advantage));
+    this.drawKept(row, rollout, report.kept[at]);
+  }
+
+  drawKept(row, rollout, why) {
+    const out = rollout.malformed_turns;
+    const words = why ? "not in the loss" : out.length ? `turn ${out.slice(0, 2).join(", ")}${out.length > 2 ? " …" : ""} out` : "kept";
+    write(row, "kept", row.cells.kept, words, `wb-chip ${why ? "" : out.length ? "warn" : "ok"}`);
+  }
+
+  drawBars(row, rollout, at, report) {
+    let [right, below] = [0, 0];
+    const unit = this.scale > 0 ? BAR / this.scale : 0;
+    report.parts.forEach((part, n) => {
+      const width = Math.abs(part.contribution[at]) * unit;
+      const negative = part.contribution[at] < 0;
+      const bar = row.bars[n];
+      bar.setAttribute("x", (negative ? below : right).toFixed(1));
+      bar.setAttribute("width", Math.max(0, width - 0.8).toFixed(1));
+      bar.setAttribute("y", negative ? "17" : "3");
+      bar.setAttribute("height", negative ? "4" : "12");
+      bar.classList.toggle("minus", negative);
+      if (negative) below += width;
+      else right += width;
+    });
+    row.cells.weighted.classList.toggle("shut", !rollout.outcome);
+    row.cells.weighted.lastChild.textContent = fixed(report.weighted[at]);
+  }
+
+  drawLeft(row, rollout, lab) {
+    const { cells } = row;
+    cells.parts.forEach((cell, n) => write(row, `part.${n}`, cell, "—", "cell none"));
+    for (const bar of row.bars) bar.setAttribute("width", "0");
+    row.cells.weighted.lastChild.textContent = "left out";
+    for (const key of ["gate", "reward", "rank"]) write(row, key, cells[key], "—", "none");
+    row.mark.style.setProperty("width", "0");
+    write(row, "advantage", row.value, "—");
+    const words = lab.whyLeft(rollout);
+    const ungraded = rollout.outcome === null && rollout.no_reward === null;
+    write(row, "kept", cells.kept, ungraded && this.on.address(rollout.id) ? "grade it" : "left out", ungraded ? "wb-link" : "wb-chip");
+    cells.kept.title = words;
+  }
+
+  /** The highest reward first, what is left out last; rows glide to their places. */
+  sort({ rollouts, report }, places) {
+    const key = (rollout) => (report && places.has(rollout.id) ? report.rank[places.get(rollout.id)] : Infinity);
+    const order = rollouts
+      .map((rollout, at) => ({ id: rollout.id, rank: key(rollout), at }))
+      .sort((one, other) => one.rank - other.rank || one.at - other.at || 0)
+      .map((one) => one.id);
+    if (order.every((id, at) => id === this.shown[at])) return;
+    const former = new Map(this.shown.map((id, at) => [id, at]));
+    const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
+    order.forEach((id, at) => {
+      const { tr } = this.rows.get(id);
+      if (this.body.children[at] !== tr) this.body.insertBefore(tr, this.body.children[at] ?? null);
+    });
+    focused?.focus({ preventScroll: true });
+    this.shown = order;
+    if (calm.matches || former.size === 0) return;
+    order.forEach((id, at) => this.glide(this.rows.get(id).tr, former.get(id) - at));
+  }
+
+  glide(tr, places) {
+    for (const old of tr.getAnimations()) old.cancel();
+    if (!places) return;
+    const from = `translateY(${places * 30}px)`;
+    tr.animate([{ transform: from }, { transform: "none" }], { duration: 180, easing: "cubic-bezier(.2,.7,.3,1)" });
+  }
+
+  // ---- formulas and keyboard
+  tell({ target }) {
+    const cell = target.closest("[data-k]");
+    const id = target.closest("tr")?.dataset.run;
+    if (cell && id) this.on.explain(cell.dataset.k, cell.dataset.name, id);
+  }
+
+  /** Arrow keys walk through the numbers once one of them, or a rollout's name, has the focus. */
+  walk(event) {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const row = event.target.closest("tr");
+    if (!step || !row) return;
+    const cells = (tr) => [...tr.querySelectorAll("a")];
+    const to = this.body.rows[[...this.body.rows].indexOf(row) + step[0]];
+    if (to) cells(to)[cells(row).indexOf(event.target.closest("a")) + step[1]]?.focus();
+    event.preventDefault();
+  }
+}
+
+/** A text into a cell, with the class of its look, if either has changed; null is what nobody knows. */
+function write(row, key, cell, text, look) {
+  const now = `${text}\n${look}`;
+  if (row.text.get(key) === now) return;
+  row.text.set(key, now);
+  cell.textContent = text ?? "—";
+  if (look !== undefined) cell.className = `rw-n ${look}`;
+}
+
+function reachOf(report) {
+  return Math.max(
+    ...report.weighted.map((_, at) => {
+      const parts = report.parts.map((part) => part.contribution[at]);
+      const sum = (sign) => parts.reduce((all, value) => all + Math.max(0, sign * value), 0);
+      return Math.max(sum(1), sum(-1));
+    }),
+  );
+}
+
+/** Tools by kind, in two strengths where a kind has several; goals by strength. */
+function barClass(name, at, data) {
+  const goal = { outcome: "rw-b o1", cost: "rw-b o2", latency: "rw-b o3" }[name];
+  if (goal) return goal;
+  const { kind } = data.tools.find((tool) => `tool.${tool.name}` === name);
+  return `rw-b wb-f-${kind}${at % 2 ? " o2" : ""}`;
+}
+
+const srText = () => el("span", { class: "wb-sr" });
+const srName = (tool) => el("span", { class: "wb-sr", text: plain(tool.title) });
+
+function idLink(rollout, address, name) {
+  const title = [rollout.id, rollout.orchestrator].filter(Boolean).map(plain).join(" · ");
+  return el(
+    "a",
+    { href: address, title, tabindex: address ? null : "0" },
+    el("b", { class: "lv-cut", text: plain(name) }),
+    rollout.simulated ? el("span", { class: "rw-sim", title: "a tool on offer answers from a stated profile", text: "sim" }) : null,
+  );
+}
+
+function columns(raw, parts) {
+  const widths = ["c-id", ...Array(raw - 2).fill("c-n"), "c-usd", "c-s", ...Array(parts).fill("c-p"), "c-w", "c-g", "c-r", "c-k", "c-a", "c-e"];
+  return el("colgroup", {}, widths.map((name) => el("col", { class: name })));
+}
