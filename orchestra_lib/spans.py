@@ -112,6 +112,7 @@ class _Run:
             told |= _usage(attempts)
         said = {}
         if generation is not None:
+            parts: list[Mapping[str, object]]
             parts = [{"type": "reasoning", "content": generation.reasoning}] if generation.reasoning else []
             parts += [{"type": "text", "content": generation.content}] if generation.content else []
             parts += [

@@ -92,7 +92,7 @@ class ToolCall:
     recovered: str | None = None
 
     def __post_init__(self) -> None:
-        if _is_too_deep(self.arguments):
+        if is_too_deep(self.arguments):
             object.__setattr__(self, "arguments", None)
 
     @classmethod
@@ -101,7 +101,8 @@ class ToolCall:
         return cls(id=call_id, tool=tool, arguments=arguments, arguments_text=spoken(arguments))
 
 
-def _is_too_deep(value: object) -> bool:
+def is_too_deep(value: object) -> bool:
+    """Whether plain data is nested more than 100 deep, which no record can hold."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         level = [part for value in level for part in _parts(value)]

@@ -88,9 +88,9 @@ class _Collector:
 
     def __init__(self, endpoint: str | None) -> None:
         self._answer: requests.Response | None = None
-        session = requests.Session()
-        session.hooks["response"].append(self._heard)
-        self._exporter = OTLPSpanExporter(endpoint=None if endpoint is None else _address(endpoint), session=session)
+        self._session = requests.Session()
+        self._session.hooks["response"].append(self._heard)
+        self._exporter = OTLPSpanExporter(endpoint=None if endpoint is None else _address(endpoint), session=self._session)
         self.address = _without_secrets(self._exporter._endpoint)
 
     def _heard(self, answer: requests.Response, *_: Any, **__: Any) -> None:
@@ -105,7 +105,7 @@ class _Collector:
         return _problem(self._answer)
 
     def close(self) -> None:
-        self._exporter.shutdown()
+        self._session.close()
 
 
 def _problem(answer: requests.Response | None) -> str | None:
