@@ -14,6 +14,7 @@ A plan is `data/domains/NAME/generate.json`:
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -71,7 +72,7 @@ class Plan:
     seed: int
     tables: tuple[TablePlan, ...]
     settle: tuple[Settling, ...] = ()
-    words: Mapping[str, tuple[str, ...]] = {}
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Draft:
