@@ -142,21 +142,21 @@ def _system(setting: Setting, style: CallStyle) -> str:
     if style is CallStyle.NATIVE or (style is CallStyle.HERMES and not setting.tools):
         return _ROLE
     if style is CallStyle.HERMES:
-        return _plain(_ROLE + _FORMATS[style] % "\n".join(map(spoken, openai_tools(setting))))
+        return inert(_ROLE + _FORMATS[style] % "\n".join(map(spoken, openai_tools(setting))))
     tools = (
         f"- {spec.name}({', '.join(spec.parameters.get('properties', {}))}): {spec.description} "
         f"{price_words(spec, setting.prices)}"
         for spec in setting.tools
     )
-    return _plain(_ROLE + _FORMATS[style] % ("\n".join(tools) or "none"))
+    return inert(_ROLE + _FORMATS[style] % ("\n".join(tools) or "none"))
 
 
 def _request(setting: Setting) -> str:
-    return _plain(f"{setting.task.text}\n\nPreferences: {setting.sentence}" if setting.sentence else setting.task.text)
+    return inert(f"{setting.task.text}\n\nPreferences: {setting.sentence}" if setting.sentence else setting.task.text)
 
 
 def _native_turn(turn: Turn, generation: Generation) -> list[dict[str, Any]]:
-    said: dict[str, Any] = {"role": "assistant", "content": _plain(generation.content)}
+    said: dict[str, Any] = {"role": "assistant", "content": inert(generation.content)}
     if not turn.calls:
         return [said, {"role": "user", "content": NUDGE}]
     said["tool_calls"] = [
@@ -175,7 +175,7 @@ def _text_turn(turn: Turn, generation: Generation) -> list[dict[str, Any]]:
     # The model's own words, less its reasoning: what it wrote is what its cached prefix holds. Where nothing but
     # reasoning was read there are none, even if the prompt and not the reply opened it.
     spoke = generation.content or generation.calls
-    said = {"role": "assistant", "content": _plain(read(generation.raw_text).spoken) if spoke else ""}
+    said = {"role": "assistant", "content": inert(read(generation.raw_text).spoken) if spoke else ""}
     results = "\n".join(f"<tool_response>\n{_seen(call)}\n</tool_response>" for call in turn.calls)
     return [said, {"role": "user", "content": results or NUDGE}]
 
@@ -187,7 +187,7 @@ def _seen(call: Call) -> str:
     files = "".join(
         f"\n[{ref.media_type}, {ref.size_bytes:,} bytes, kept as {ref.name}]" for ref in observation.artefacts
     )
-    return _plain(observation.text + files) or "(empty)"
+    return inert(observation.text + files) or "(empty)"
 
 
 def _wire_name(name: str) -> str:
@@ -195,6 +195,6 @@ def _wire_name(name: str) -> str:
     return _NO_NAME.sub("_", name)[:_MAX_NAME] or "unnamed"
 
 
-def _plain(text: str) -> str:
+def inert(text: str) -> str:
     """Text that no server refuses and that cannot pass for the frame of a conversation."""
     return _CONTROL.sub("< ", well_formed(text))
