@@ -13,7 +13,14 @@ from app import tools_views as views
 from app.api import json_body
 from orchestra_lib import codec
 from orchestra_lib.errors import BadInput, WorldFault
-from orchestra_lib.model.own_endpoints import NewEndpoint, add_endpoint
+from orchestra_lib.model.own_endpoints import (
+    NewEndpoint,
+    Own,
+    add_endpoint,
+    edit_endpoint,
+    own_endpoints,
+    remove_endpoint,
+)
 from orchestra_lib.model.trial import try_out
 from orchestra_lib.players import tool_name
 from orchestra_lib.pricelist import copy_table, find_table, own_tables, set_rows
@@ -75,6 +82,11 @@ def _catalogue(made: APIRouter, workbench: Workbench) -> None:
             )
             for offer in workbench.orchestrators()
         ]
+        own = _own(workbench)
+        names = {tool_name(endpoint): endpoint.name for endpoint in roster.endpoints if endpoint.name in own}
+        for row in tools + offers:
+            found = own.get(names.get(row["id"], "") if row["role"] == "tool" else row["id"])
+            row["own"] = None if found is None else codec.to_data(found)
         return {"rows": tools + offers, "weights": _weights(workbench), "prices": table.name}
 
     @made.get("/tools/{name}/measured")
@@ -123,6 +135,30 @@ def _endpoints(made: APIRouter, workbench: Workbench) -> None:
             raise BadInput(off)
         data: dict[str, Any] = codec.to_data(await try_out(name, endpoints.model(name), endpoint.style))
         return data
+
+    @made.put("/endpoints/{name:path}")
+    async def edit(name: str, request: Request) -> dict[str, str]:
+        """Change an endpoint of one's own; its name stays. Runs that go on keep what they began with."""
+        new = codec.from_data(await json_body(request), NewEndpoint, where="endpoint")
+        if new.name != name:
+            raise BadInput(f"name = {new.name[:80]!r}; an endpoint keeps its name, add another one instead")
+        await asyncio.to_thread(edit_endpoint, workbench.home, new)
+        await asyncio.to_thread(workbench.roster.reload_endpoints)
+        return {"name": name}
+
+    @made.delete("/endpoints/{name:path}")
+    async def remove(name: str) -> dict[str, str]:
+        """Take an endpoint of one's own out of the user's file."""
+        await asyncio.to_thread(remove_endpoint, workbench.home, name)
+        await asyncio.to_thread(workbench.roster.reload_endpoints)
+        return {"removed": name}
+
+
+def _own(workbench: Workbench) -> Mapping[str, Own]:
+    try:
+        return own_endpoints(workbench.home)
+    except BadInput:  # broken by hand meanwhile: what was read before holds, and cannot be changed here
+        return {}
 
 
 def _add(workbench: Workbench, new: NewEndpoint) -> None:

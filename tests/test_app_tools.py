@@ -70,6 +70,24 @@ def test_an_endpoint_is_added_tested_and_offered(client):
     assert {"lab/solver", "lab-solver"} <= set(rows(client))
 
 
+def test_an_endpoint_of_ones_own_is_edited_and_removed(client):
+    new = {"name": "lab/x", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
+    client.post("/api/endpoints", json=new)
+    found = rows(client)
+    assert found["lab/x"]["own"] == found["lab-x"]["own"]
+    assert (found["lab/x"]["own"]["door"], found["lab/x"]["own"]["endpoint"]["model"]) == (True, "m")
+    assert found["coder"]["own"] is None
+    assert client.put("/api/endpoints/lab/x", json={**new, "model": "n"}).json() == {"name": "lab/x"}
+    assert rows(client)["lab/x"]["endpoint"]["model"] == "n"
+    for refused in ({**new, "name": "lab/y"}, {**new, "base_url": "ftp://x"}, {**new, "context": 1}):
+        assert client.put("/api/endpoints/lab/x", json=refused).status_code == 400
+    assert rows(client)["lab/x"]["endpoint"]["model"] == "n"
+    assert client.delete("/api/endpoints/lab/x").json() == {"removed": "lab/x"}
+    assert "lab/x" not in rows(client)
+    assert client.delete("/api/endpoints/lab/x").status_code == 400
+    assert client.delete("/api/endpoints/openai/gpt-6-luna").status_code == 400
+
+
 def test_a_key_in_the_form_is_refused_and_kept_nowhere(client):
     key = "sk-proj-abcdefghijklmnopqrstuvwx"
     new = {"name": "lab/x", "base_url": "https://lab.example/v1", "model": "m", "key_env": key}

@@ -137,6 +137,37 @@ def test_an_endpoint_is_added_by_name_of_its_variable_and_never_with_a_key(open_
     expect(page.locator("#card")).to_contain_text("usage reported")
 
 
+def test_an_endpoint_of_ones_own_is_edited_and_removed_from_its_card(open_page):
+    page = open_page("/tools")
+    with lab() as address:
+        new = {"name": "bench/edited", "base_url": address, "model": "solver-7b"}
+        page.evaluate("async (new_) => (await import('/wb/server.js')).postJson('/api/endpoints', new_)", new)
+        page.goto(page.url + "?orchestrator=bench/edited")
+        page.get_by_role("button", name="Edit", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_label("Name")).to_be_disabled()
+        expect(dialog.get_by_label("Address")).to_have_value(address)
+        dialog.get_by_label("Context, tokens").fill("2000")
+        dialog.get_by_role("button", name="Save").click()
+        expect(page.locator("#endpoint-problem")).to_contain_text("a reply is part of the context")
+        assert violations(page) == [], violations(page)
+        dialog.get_by_label("Context, tokens").fill("16384")
+        dialog.get_by_label("Title").fill("Edited <b>")
+        dialog.get_by_role("button", name="Save").click()
+        expect(page.locator("#card h2")).to_have_text("Edited <b>", timeout=10_000)
+        expect(page.locator("#card")).to_contain_text("16,384 tokens")
+        page.get_by_role("button", name="Remove").click()
+        page.get_by_role("dialog").get_by_role("button", name="Keep it").click()
+        expect(page.locator("#card h2")).to_have_text("Edited <b>")
+        page.get_by_role("button", name="Remove").click()
+        page.wait_for_timeout(300)
+        assert violations(page) == [], violations(page)
+        page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+        expect(page.locator("#catalogue")).not_to_contain_text("Edited <b>")
+    page.goto(page.url.partition("?")[0] + "?orchestrator=bench/edited")
+    expect(page.locator("#card")).to_contain_text("There is no orchestrator bench/edited")
+
+
 def test_weights_are_fetched_from_the_card_and_told_as_they_come(open_page):
     page = open_page("/tools?tool=coder")
     page.locator("[data-fetch]").click()

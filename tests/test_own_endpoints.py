@@ -6,7 +6,7 @@ import pytest
 
 from orchestra_lib.errors import BadInput
 from orchestra_lib.model.endpoint import Catalogue
-from orchestra_lib.model.own_endpoints import NewEndpoint, add_endpoint
+from orchestra_lib.model.own_endpoints import NewEndpoint, add_endpoint, edit_endpoint, own_endpoints, remove_endpoint
 from orchestra_lib.roster import Roster
 
 LAB = NewEndpoint(name="lab/qwen", model="qwen3-8b", base_url="https://lab.example/v1", key_env="LAB_API_KEY")
@@ -82,3 +82,79 @@ def test_a_roster_offers_it_without_a_new_start(tmp_path):
     roster.reload_endpoints()
     assert "lab-qwen" in {spec.name for spec, _ in roster.tools()}
     assert "lab/qwen" in {offer.name for offer in roster.orchestrators()}
+
+
+def test_one_of_ones_own_is_edited_and_what_else_stands_in_the_file_stays(tmp_path):
+    (tmp_path / "endpoints.toml").write_text("# mine\n")
+    add_endpoint(tmp_path, LAB)
+    file = tmp_path / "endpoints.toml"
+    file.write_text(file.read_text().replace("[providers.lab]", "[providers.lab]\nper_minute = 9 # ours"))
+    edit_endpoint(tmp_path, replace(LAB, model="qwen3-14b", base_url="http://127.0.0.1:9/v1", key_env=None))
+    catalogue = Catalogue.load(tmp_path)
+    assert catalogue.endpoints["lab/qwen"].model == "qwen3-14b"
+    door = catalogue.providers["lab"]
+    assert (door.base_url, door.key_env, door.local, door.per_minute) == ("http://127.0.0.1:9/v1", None, True, 9)
+    assert "# mine" in file.read_text()
+    assert "# ours" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"base_url": None}, "base_url is missing"),
+        ({"base_url": "http://lab.example/v1"}, "unencrypted"),
+        ({"key_env": "OPENAI_API_KEY"}, "is the key of openai"),
+        ({"key_env": None}, "key_env is missing"),
+        ({"context": 100}, "a reply is part of the context"),
+        ({"model": "sk-proj-abcdefghijklmnopqrstuv"}, "environment variable"),
+        ({"name": "lab/gone"}, "no endpoint"),
+        ({"name": "openai/gpt-6-luna"}, "ships with the workbench"),
+    ],
+)
+def test_an_edit_that_does_not_hold_changes_nothing(tmp_path, change, words):
+    add_endpoint(tmp_path, LAB)
+    before = (tmp_path / "endpoints.toml").read_text()
+    with pytest.raises(BadInput, match=words):
+        edit_endpoint(tmp_path, replace(LAB, **change))
+    assert (tmp_path / "endpoints.toml").read_text() == before
+
+
+def test_a_door_that_a_person_wrote_is_not_the_pages_to_change(tmp_path):
+    """Or a key could be had sent to an address that it was not made for."""
+    add_endpoint(tmp_path, LAB)
+    file = tmp_path / "endpoints.toml"
+    file.write_text(file.read_text().replace("added in Tools & prices", "our wiki"))
+    assert not own_endpoints(tmp_path)["lab/qwen"].door
+    with pytest.raises(BadInput, match="not added on this page"):
+        edit_endpoint(tmp_path, replace(LAB, base_url="https://elsewhere.example/v1"))
+    edit_endpoint(tmp_path, replace(LAB, title="Ours"))
+    assert Catalogue.load(tmp_path).endpoints["lab/qwen"].title == "Ours"
+    remove_endpoint(tmp_path, "lab/qwen")
+    assert "lab" in Catalogue.load(tmp_path).providers
+
+
+def test_the_last_one_of_an_address_takes_it_along(tmp_path):
+    add_endpoint(tmp_path, LAB)
+    add_endpoint(tmp_path, replace(LAB, name="lab/other", base_url=None, key_env=None))
+    remove_endpoint(tmp_path, "lab/qwen")
+    assert "lab" in Catalogue.load(tmp_path).providers
+    remove_endpoint(tmp_path, "lab/other")
+    assert "lab" not in Catalogue.load(tmp_path).providers
+    for name in ("lab/other", "openai/gpt-6-luna"):
+        with pytest.raises(BadInput):
+            remove_endpoint(tmp_path, name)
+    add_endpoint(tmp_path, LAB)
+
+
+def test_whoever_holds_an_endpoint_keeps_it_when_it_is_edited_or_removed(tmp_path):
+    roster = Roster(tmp_path, {"LAB_API_KEY": "x"})
+    add_endpoint(tmp_path, LAB)
+    roster.reload_endpoints()
+    held = roster.tool("lab-qwen")
+    edit_endpoint(tmp_path, replace(LAB, model="other"))
+    roster.reload_endpoints()
+    assert (held.spec.model, roster.tool("lab-qwen").spec.model) == ("qwen3-8b", "other")
+    remove_endpoint(tmp_path, "lab/qwen")
+    roster.reload_endpoints()
+    assert "lab-qwen" not in {spec.name for spec, _ in roster.tools()}
+    assert held.spec.model == "qwen3-8b"

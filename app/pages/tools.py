@@ -44,6 +44,7 @@ _BODY = f"""
     <section class="wb-panel tp-card" id="card" aria-label="Card" tabindex="-1"></section>
   </div>
   <dialog class="wb-dialog tp-dialog" id="dialog" aria-labelledby="dialog-title"></dialog>
+  <dialog class="wb-dialog" id="ask" aria-labelledby="ask-title"></dialog>
 </div>"""
 
 

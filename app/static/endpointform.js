@@ -1,8 +1,8 @@
-// Adding an endpoint: its address, its model, and the name of the variable that holds the key. Never the key.
+// An endpoint, new or changed: its address, its model, and the name of the variable with its key. Never the key.
 
 import { el, put } from "./dom.js";
 import { plain } from "./format.js";
-import { Refused, postJson } from "./server.js";
+import { Refused, postJson, putJson } from "./server.js";
 
 const LOOKS_LIKE_A_KEY =
   /\b(sk|pk|nvapi|gsk|hf|tvly|ghp|xai|tgp|AIza)[-_]?[A-Za-z0-9_-]{16,}|\bBearer\s+\S+|\b(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9]{32,}\b/;
@@ -24,8 +24,28 @@ const FIELDS = [
 ];
 const KINDS = ["generalist", "maths", "code", "orchestrator"];
 
-/** Open the form in `dialog`; `added(name)` is told when the endpoint is in the file. */
-export function addEndpoint(dialog, added) {
+const DOOR = ["base_url", "key_env"];
+const ADD = {
+  title: "Add an endpoint",
+  words: "It is written into endpoints.toml in the workbench's home, as an orchestrator and as a tool.",
+  save: "Add it",
+  send: (values) => postJson("/api/endpoints", values),
+};
+const EDIT = {
+  title: "Change this endpoint",
+  words:
+    "Its entry in endpoints.toml changes when all of it holds. Runs that go on keep what they began with; the address and the variable are those of its provider, for all its models.",
+  save: "Save",
+  send: (values) => putJson(`/api/endpoints/${encodeURI(values.name)}`, values),
+};
+
+/**
+ * Open the form in `dialog`; `done(name)` is told when the endpoint is in the file. `own` is one of the user's own
+ * that is to be changed, with `door` saying whether its address may be.
+ */
+export function endpointForm(dialog, done, own = null) {
+  const way = own ? EDIT : ADD;
+  const fixed = (name) => own !== null && (name === "name" || (!own.door && DOOR.includes(name)));
   const inputs = {};
   const problem = el("p", { class: "tp-bad", role: "alert", hidden: true, id: "endpoint-problem" });
   const say = (words) => {
@@ -37,6 +57,8 @@ export function addEndpoint(dialog, added) {
     inputs[name] = el("input", {
       id,
       type: "text",
+      value: own?.endpoint[name] ?? "",
+      disabled: fixed(name),
       autocomplete: "off",
       spellcheck: "false",
       placeholder: example,
@@ -49,7 +71,7 @@ export function addEndpoint(dialog, added) {
       { class: "tp-field" },
       el("label", { for: id, class: "tp-label" }, el("b", { text: title })),
       el("span", { class: "wb-in" }, inputs[name]),
-      el("p", { class: "wb-note", id: `${id}-note`, text: hint }),
+      el("p", { class: "wb-note", id: `${id}-note`, text: fixed(name) ? fixedWords(name) : hint }),
     );
   });
   const kind = el(
@@ -57,8 +79,10 @@ export function addEndpoint(dialog, added) {
     { id: "ep-kind" },
     KINDS.map((value) => el("option", { value, text: value })),
   );
-  const context = el("input", { id: "ep-context", type: "number", min: "1024", step: "1", value: "32768" });
-  const save = el("button", { class: "wb-btn primary", text: "Add it" });
+  kind.value = own?.endpoint.kind ?? KINDS[0];
+  const tokens = String(own?.endpoint.context ?? 32768);
+  const context = el("input", { id: "ep-context", type: "number", min: "1024", step: "1", value: tokens });
+  const save = el("button", { class: "wb-btn primary", text: way.save });
   const form = el(
     "form",
     {
@@ -74,13 +98,13 @@ export function addEndpoint(dialog, added) {
           if (!values.name || !values.model) return say("Give it a name and a model.");
           save.disabled = true;
           try {
-            const made = await postJson("/api/endpoints", {
+            const made = await way.send({
               ...values,
               kind: kind.value,
               context: Number(context.value) || 32768,
             });
             dialog.close();
-            await added(made.name);
+            await done(made.name);
           } catch (error) {
             if (!(error instanceof Refused)) throw error;
             say(plain(error.message));
@@ -116,13 +140,15 @@ export function addEndpoint(dialog, added) {
   );
   put(
     dialog,
-    el("header", {}, el("h2", { id: "dialog-title", text: "Add an endpoint" })),
-    el("p", {
-      class: "wb-note",
-      text: "It is written into endpoints.toml in the workbench's home, as an orchestrator and as a tool.",
-    }),
+    el("header", {}, el("h2", { id: "dialog-title", text: way.title })),
+    el("p", { class: "wb-note", text: way.words }),
     form,
   );
   dialog.showModal();
-  inputs.name.focus();
+  inputs[own ? "model" : "name"].focus();
 }
+
+const fixedWords = (name) =>
+  name === "name"
+    ? "An endpoint keeps its name: trajectories call it by that."
+    : "Written by hand, or shipped: it is changed in endpoints.toml alone.";

@@ -1,5 +1,6 @@
 // The rows that are selected: how many, and what can be done with them together.
 
+import { ask } from "./ask.js";
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
 import { count, plural } from "./format.js";
@@ -151,39 +152,4 @@ export async function said(act) {
     if (!(error instanceof Refused)) throw error;
     notice(error.message);
   }
-}
-
-/** A question in a dialog; resolves with what was typed (or true), or with null. */
-export function ask({ title, words = null, field = null, yes, danger = false }) {
-  const dialog = byId("ask");
-  const input = field ? el("input", { type: "text", maxlength: 40, "aria-label": field, autocomplete: "off" }) : null;
-  return new Promise((resolve) => {
-    const close = (value) => {
-      resolve(value);
-      dialog.close();
-    };
-    const form = el(
-      "form",
-      {
-        on: {
-          submit: (event) => {
-            event.preventDefault();
-            close(input ? input.value.trim() : true);
-          },
-        },
-      },
-      el("h2", { id: "ask-title", text: title }),
-      words ? el("p", { class: "wb-note", text: words }) : null,
-      input ? el("label", { class: "wb-in" }, input) : null,
-      el(
-        "div",
-        { class: "rc-ask" },
-        el("button", { class: "wb-btn", type: "button", text: "Keep as it is", on: { click: () => close(null) } }),
-        el("button", { class: `wb-btn ${danger ? "danger" : "primary"}`, type: "submit", text: yes }),
-      ),
-    );
-    put(dialog, form);
-    dialog.addEventListener("close", () => resolve(null), { once: true });
-    dialog.showModal();
-  });
 }

@@ -28,10 +28,13 @@ async function send(address, options) {
 export const getJson = async (address) => (await send(address)).json();
 export const getText = async (address) => (await send(address)).text();
 
-export async function postJson(address, body, signal) {
+async function sendJson(method, address, body, signal) {
   const headers = { "content-type": "application/json" };
-  return (await send(address, { method: "POST", headers, body: JSON.stringify(body), signal })).json();
+  return (await send(address, { method, headers, body: JSON.stringify(body), signal })).json();
 }
+
+export const postJson = (address, body, signal) => sendJson("POST", address, body, signal);
+export const putJson = (address, body) => sendJson("PUT", address, body);
 
 export const deleteJson = async (address) => (await send(address, { method: "DELETE" })).json();
 

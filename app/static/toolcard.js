@@ -12,9 +12,14 @@ const ASK_ABOVE_BYTES = 2e9;
 const FEW = 3;
 
 export class ToolCard {
-  /** `changed` reloads the catalogue, `fetch(name)` begins a download, `prices()` names the table in use. */
-  constructor({ changed, fetch, prices }) {
+  /**
+   * `changed` reloads the catalogue, `fetch(name)` begins a download, `prices()` names the table in use; `edit(own)`
+   * and `remove(own)` change an endpoint of the user's own.
+   */
+  constructor({ changed, fetch, prices, edit, remove }) {
     this.changed = changed;
+    this.edit = edit;
+    this.remove = remove;
     this.fetch = fetch;
     this.prices = prices;
     this.key = null;
@@ -34,6 +39,10 @@ export class ToolCard {
     if (this.words) put(this.words, reading(row));
     if (this.figures) put(this.figures, figures(row));
     this.tryOut?.setRow(row);
+    const own = JSON.stringify(row.own);
+    if (own === this.ownKey) return; // buttons that have the focus must not be redrawn
+    this.ownKey = own;
+    put(this.own, row.own ? this.owned(row.own) : null);
   }
 
   /** The parts that stay while figures change under them: a form half filled in must not be redrawn. */
@@ -41,12 +50,14 @@ export class ToolCard {
     this.key = key;
     this.head = el("div", {});
     this.state = el("div", { class: "tp-state" });
+    this.own = el("div", {});
+    this.ownKey = null;
     this.words = row.reads ? el("div", {}) : null;
     this.figures = row.role === "tool" ? el("div", {}) : null;
     this.more = row.role === "tool" ? el("div", {}) : null;
     this.tryOut = row.role === "tool" ? new TryOut(row, this.prices, () => this.tried(row, key)) : null;
     this.test = row.endpoint ? new EndpointTest(row.id) : null;
-    put(byId("card"), this.head, this.state, this.words, this.figures, this.more, this.tryOut?.node, this.test?.node);
+    put(byId("card"), this.head, this.state, this.own, this.words, this.figures, this.more, this.tryOut?.node, this.test?.node);
     if (this.more) this.measured(row, key);
   }
 
@@ -93,6 +104,29 @@ export class ToolCard {
         : null,
       weights ? this.weights(weights) : null,
     ];
+  }
+
+  /** What can be done with an endpoint of the user's own. */
+  owned(own) {
+    const refused = el("div", { role: "status" });
+    const remove = async () => {
+      try {
+        await this.remove(own);
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        put(refused, alertOf("It was not removed.", error.message));
+      }
+    };
+    const button = (id, text, act) => el("button", { class: "wb-btn sm", id, text, on: { click: act } });
+    return el(
+      "div",
+      { class: "tp-own" },
+      el("span", { class: "wb-note", text: "Of your own, in endpoints.toml" }),
+      el("span", { class: "wb-sp" }),
+      button("edit-endpoint", "Edit", () => this.edit(own)),
+      button("remove-endpoint", "Remove", remove),
+      refused,
+    );
   }
 
   weights(weights) {

@@ -3,8 +3,9 @@
 import { byId, el, put } from "./dom.js";
 import { count, plain, seconds, unknown } from "./format.js";
 import { kindBox, simulatedBadge } from "./marks.js";
-import { Refused, getJson, postJson } from "./server.js";
-import { addEndpoint } from "./endpointform.js";
+import { Refused, deleteJson, getJson, postJson } from "./server.js";
+import { ask } from "./ask.js";
+import { endpointForm } from "./endpointform.js";
 import { Prices } from "./prices.js";
 import { ToolCard } from "./toolcard.js";
 import { BUSY, alertOf, status } from "./toolmarks.js";
@@ -37,6 +38,8 @@ class Tools {
       changed: () => this.load(),
       fetch: (name) => this.fetch(name),
       prices: () => this.table,
+      edit: (own) => this.edit(own),
+      remove: (own) => this.remove(own),
     });
     byId("q").addEventListener("input", () => this.write({ q: byId("q").value }, true));
     byId("add-endpoint").addEventListener("click", () => this.add());
@@ -157,11 +160,35 @@ class Tools {
   }
 
   add() {
-    addEndpoint(byId("dialog"), async (name) => {
+    endpointForm(byId("dialog"), async (name) => {
       await this.load();
       this.write({ tool: null, orchestrator: name, show: null, q: null });
       byId("card").focus();
     });
+  }
+
+  edit(own) {
+    const done = async () => {
+      await this.load();
+      byId("edit-endpoint")?.focus();
+    };
+    endpointForm(byId("dialog"), done, own);
+  }
+
+  async remove({ endpoint: { name } }) {
+    const sure = await ask({
+      title: `Remove ${plain(name)}?`,
+      words:
+        "It is taken out of endpoints.toml, as an orchestrator and as a tool. Runs that go on keep it, and its trajectories stay.",
+      yes: "Remove",
+      no: "Keep it",
+      danger: true,
+    });
+    if (!sure) return;
+    await deleteJson(`/api/endpoints/${encodeURI(name)}`);
+    this.write({ tool: null, orchestrator: null });
+    await this.load();
+    byId("main").focus();
   }
 
   /** The weights behind an entry, when they are not here. */
