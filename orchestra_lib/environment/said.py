@@ -10,7 +10,7 @@ from datetime import date
 from orchestra_lib.environment.assignment import Information
 
 _NUMBER = re.compile(
-    r"(?<![\w.])(?P<sign>[-−])?\s?(?P<before>[$€£])?\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w]|[.,]\d)"
+    r"(?<![\w.,])(?P<sign>[-−])?\s?(?P<before>[$€£])?\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w]|[.,]\d)"
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MONTHS = (

@@ -92,9 +92,9 @@ class Judge:
         diff, golden = state.diff(), self.golden.diff
         if diff == golden:
             return []
-        missing = [key for key in golden if key not in diff]
-        extra = [key for key in diff if key not in golden]
-        other = [key for key in diff if key in golden and diff[key] != golden[key]]
+        missing = sorted(key for key in golden if key not in diff)
+        extra = sorted(key for key in diff if key not in golden)
+        other = sorted(key for key in diff if key in golden and diff[key] != golden[key])
         parts = (("should have changed", missing), ("should not have changed", extra), ("changed otherwise", other))
         return [f"{words}: {_keys(keys)}" for words, keys in parts if keys]
 
