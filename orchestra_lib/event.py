@@ -119,6 +119,10 @@ Event = (
 )
 
 
+CUT_OFF = "Not finished: the run was cut off."
+"""What answers a call whose run's process ended before it was done."""
+
+
 def fold(events: Iterable[Event]) -> Trajectory:
     """The trajectory after these events, complete or cut anywhere. Raises ValueError without a `RunStarted`."""
     trajectory: Trajectory | None = None
@@ -176,7 +180,7 @@ def closing(trajectory: Trajectory, *, seq: int, t_s: float, fault: Fault) -> li
                         observation=Observation(
                             call_id=call.call.id,
                             status=CallStatus.CANCELLED,
-                            text="Not finished: the run was cut off.",
+                            text=CUT_OFF,
                             started_s=started_s,
                             finished_s=t_s,
                         ),

@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "calling", "configuration", "ensemble", "export", "forking", "grouping", "play", "players", "pricelist", "published",
-    "replaying", "roster", "sampling", "synthesis", "workbench",
+    "calling", "configuration", "ensemble", "export", "forking", "grading", "grouping", "play", "players", "pricelist",
+    "published", "replay_process", "replaying", "roster", "sampling", "synthesis", "workbench",
 )  # fmt: skip
 FACES = ("cli", "__main__")  # floor 4, with app/
 HEAVY = {
@@ -26,6 +26,8 @@ HEAVY = {
     "pyarrow": "export published",  # where tables leave and where foreign ones come in
     "pydantic": "codec",
     "genai_prices": "pricebook",
+    "math_verify": "judge",
+    "pint": "judge",
 }
 FILES = sorted([*ROOT.glob("orchestra_lib/**/*.py"), *ROOT.glob("app/**/*.py")])
 

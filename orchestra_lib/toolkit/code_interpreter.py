@@ -110,7 +110,8 @@ class CodeInterpreter:
         again = [call for call in calls[lost:] if call.call.arguments is not None]
         different = 0
         for call in again:
-            assert call.call.arguments is not None and call.observation is not None
+            assert call.call.arguments is not None
+            assert call.observation is not None
             try:
                 result = await self.call(call.call.arguments, run_id=run_id)
             except SandboxFault as error:
