@@ -42,6 +42,11 @@ def shared(events: Sequence[Event], fork: Fork) -> tuple[Event, ...]:
     return tuple(events[1:end])
 
 
+def copied(events: Sequence[Event], fork: Fork) -> tuple[Event, ...]:
+    """The events of a fork that it has from the run it branched off from."""
+    return tuple(event for event in events if getattr(event, "turn", fork.turn) < fork.turn)
+
+
 class Edited:
     """A policy whose turn after `played` turns is a person's and makes the call asked for; the others are its own."""
 
