@@ -52,6 +52,8 @@ def order_of(setting: Setting) -> Order:
         prices=setting.prices.name,
         limits=setting.limits,
         seed=setting.seed,
+        reference=setting.task.reference,
+        check=setting.task.check,
     )
 
 

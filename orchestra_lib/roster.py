@@ -197,6 +197,27 @@ class Roster:
             name=name,
         )
 
+    def chat_model(self, name: str) -> ChatModel:
+        """A language model by its name in the catalogue, for whoever judges or writes.
+
+        An endpoint, `openai:MODEL`, `local/NAME`, or an embedded model by the name of its weights. Raises `BadInput`
+        for an unknown name and for one that is off now.
+        """
+        if name.startswith(_ENDPOINT):
+            return self._client(name.removeprefix(_ENDPOINT))
+        if name in self.endpoints:
+            self.endpoints.look()
+            if (why := self.endpoints.off(name)) is not None:
+                raise BadInput(f"the model {name} is off: {why}")
+            return self.endpoints.model(name)
+        if name not in self._models and name not in self._local:
+            known = ", ".join((*self._models, *self._local, *(endpoint.name for endpoint in self.endpoints)))
+            raise BadInput(f"there is no model {name[:100]!r}; there are {known} and openai:MODEL")
+        model = self._models[name] if name in self._models else self._local.model(name)
+        if (missing := self._missing(model.name)) is not None:
+            raise BadInput(f"the model {name} is off: {missing}")
+        return model
+
     def _language_model(self, name: str) -> ChatModel:
         if name.startswith(_ENDPOINT):
             return self._client(name.removeprefix(_ENDPOINT))

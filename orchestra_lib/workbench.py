@@ -8,16 +8,17 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from orchestra_lib import chat, toolorchestra
+from orchestra_lib import chat, grading, toolorchestra
 from orchestra_lib import play as loop
+from orchestra_lib.check import Check
 from orchestra_lib.errors import BadInput, ModelMistake, NewerSchema
-from orchestra_lib.event import CallFinished, Event, Generated, RunStarted, TurnStarted, apply, fold
+from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunStarted, TurnStarted, apply, fold
 from orchestra_lib.forking import AskedCall, Edited, restore, shared
 from orchestra_lib.limits import Limits
 from orchestra_lib.model.weights import WeightsStatus
@@ -46,7 +47,8 @@ class Order:
     Protocol `toolorchestra` brings its own three tools, behind which the models at hand stand as aliases.
     The orchestrator `try-out` makes one call of one tool with `arguments`, as a person gave them. Runs of one `group`
     are rollouts to compare. With a `fork` the run begins with the turns of another one; `call` is then what is done in
-    the first turn of its own, in place of what the orchestrator would do.
+    the first turn of its own, in place of what the orchestrator would do. With a `reference` the run is graded when it
+    has ended, by `check` or by the one that fits; a `check` by a model waits until somebody asks for it.
     """
 
     task: str
@@ -61,6 +63,8 @@ class Order:
     group: str | None = None
     fork: Fork | None = None
     call: AskedCall | None = None
+    reference: str | None = None
+    check: Check | None = None
 
 
 @record
@@ -136,12 +140,45 @@ class Workbench:
                         await writer.keep(event)
                         trajectory = apply(trajectory, event)
                         yield event
+                    if writer is not None and trajectory is not None and grading.due(trajectory):
+                        graded = await self._graded(trajectory, after=event)
+                        await writer.keep(graded)
+                        trajectory = apply(trajectory, graded)
+                        yield graded
                 finally:
                     if writer is not None:
                         writer.close()
         finally:
             if trajectory is not None:
                 await asyncio.to_thread(self.store.add, trajectory)
+
+    async def _graded(self, trajectory: Trajectory, *, after: Event) -> Graded:
+        """The grade of a run that has just ended, while its journal is still open."""
+        marked = await grading.grade(trajectory, grading.Wish(), models=self.roster.chat_model, now=self._now)
+        t_s = max(after.t_s, round((self._now() - trajectory.setting.started_at).total_seconds(), 6))
+        return Graded(seq=after.seq + 1, t_s=t_s, grade=marked.grade, attempts=marked.attempts, fault=marked.fault)
+
+    async def grade(self, run_id: str, wish: grading.Wish) -> Graded:
+        """Have a stored run graded, and keep what came of it.
+
+        Raises `BadInput` as `grading.grade` does and for an unknown run, `StoreFault`; a grader's fault is kept.
+        """
+        trajectory = await asyncio.to_thread(self.store.get, run_id)
+        marked = await grading.grade(trajectory, wish, models=self.roster.chat_model, now=self._now)
+        return await asyncio.to_thread(self._keep_grade, trajectory, marked)
+
+    def grade_by_person(self, run_id: str, who: str, outcome: str, reason: str | None = None) -> Graded:
+        """Keep what a person says of a run. Raises `BadInput` for an unknown run, one that goes on, and bad words."""
+        marked = grading.by_person(who, outcome, reason, at=self._now())
+        return self.store.grade(run_id, marked.grade)
+
+    def _keep_grade(self, trajectory: Trajectory, marked: grading.Marked) -> Graded:
+        prices = None
+        if marked.attempts:
+            with suppress(BadInput):  # the table is no longer there: what the judge cost is unknown
+                table = self._table(trajectory.setting.prices.name)
+                prices = table.only(attempt.priced_as for attempt in marked.attempts)
+        return self.store.grade(trajectory.id, marked.grade, marked.attempts, prices=prices, fault=marked.fault)
 
     async def _restored(self, prepared: _Prepared) -> Setting:
         """The setting, once the tools remember what they did in the turns that the run begins with."""
@@ -176,7 +213,8 @@ class Workbench:
 
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
         history = self._history(order)
-        task = Task(text=order.task)
+        task = Task(text=order.task, reference=order.reference, check=order.check)
+        grading.check_task(task)
         policy, tools = self._cast(order)
         policy = _edited(policy, tools, order.call, history)
         known = {spec.name for spec, _ in self.tools()} | {tool.spec.name for tool in tools}
