@@ -3,6 +3,7 @@
 import { byId, el, put } from "./dom.js";
 import { plain } from "./format.js";
 import { getJson, runPath } from "./server.js";
+import { preferenceOf, weightsOf } from "./rewardlink.js";
 import { Sentence } from "./sentence.js";
 import { Wishes } from "./wishes.js";
 
@@ -194,10 +195,11 @@ export class Composer {
     this.changed();
   }
 
-  /** Everything as it was in a stored run. */
-  async prefill(runId) {
+  /** Everything as it was in a stored run, but for these weights. */
+  async prefill(runId, weights = {}) {
     const { setting } = await getJson(runPath(runId, "/trajectory"));
-    const { outcome, cost, latency, tools, sentence } = setting.preference;
+    const { outcome, cost, latency, tools } = preferenceOf({ ...weightsOf(setting.preference), ...weights });
+    const sentence = Object.keys(weights).length ? null : setting.preference.sentence; // it named the former weights
     this.limits(setting.limits);
     this.drawPickers({
       orchestrator: setting.orchestrator,

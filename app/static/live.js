@@ -21,6 +21,7 @@ import { statusChip } from "./marks.js";
 import { share } from "./share.js";
 import { Composer } from "./composer.js";
 import { liveKeys } from "./livekeys.js";
+import { readWeights } from "./rewardlink.js";
 import * as keys from "./keys.js";
 
 const CLOCK_MS = 200;
@@ -75,7 +76,7 @@ class Live {
     const query = new URLSearchParams(location.search);
     this.show(query.get("run"));
     const again = query.get("again");
-    if (again) this.prefill(again);
+    if (again) this.prefill(again, readWeights(query));
   }
 
   /** Another run, by the reader's wish: the address follows. */
@@ -85,9 +86,10 @@ class Live {
     if (id === null) byId("task").focus();
   }
 
-  async prefill(id) {
+  /** The composer as it was for a run, with other weights where the Reward page sent some. */
+  async prefill(id, weights) {
     try {
-      await this.composer.prefill(id);
+      await this.composer.prefill(id, weights);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.composer.refuse(error.message);

@@ -10,6 +10,7 @@ import { EXAMPLE } from "./rewardexample.js";
 import { Lab } from "./rewardlab.js";
 import { drawByHand, drawGroups, drawPrices, drawSubset } from "./rewardmenus.js";
 import { actions, foot, notices, sentence } from "./rewardwords.js";
+import { GOALS } from "./rewardmath.js";
 import { RewardTable } from "./rewardtable.js";
 import { explain } from "./rewardwhy.js";
 import { Refused, getJson } from "./server.js";
@@ -17,6 +18,7 @@ import * as keys from "./keys.js";
 
 const narrow = matchMedia("(max-width: 760px)");
 const WRITE_MS = 250;
+const ROOM = 5; // tool columns
 
 class Reward {
   constructor() {
@@ -126,7 +128,7 @@ class Reward {
       el(
         "section",
         { class: "wb-panel rw-p", "aria-label": "Reward, stage by stage" },
-        el("div", { class: "rw-top" }, this.formula(), el("div", { class: "rw-lying", id: "faders" })),
+        el("div", { id: "top" }, this.formula(), el("div", { class: "rw-lying", id: "faders" })),
         table,
         el("p", { class: "rw-why", id: "why", role: "status" }),
         el("p", { class: "wb-note rw-foot", id: "foot" }),
@@ -146,7 +148,7 @@ class Reward {
       explain: (key, name, id) => this.explain(key, name, id),
       address: (id) => (data.example ? null : `/trajectories?run=${encodeURIComponent(id)}`),
     });
-    drawByHand(byId("by-hand"));
+    drawByHand(byId("by-hand"), { link: !data.example });
     this.columns();
     this.draw(true);
   }
@@ -155,6 +157,10 @@ class Reward {
   columns() {
     const { lab } = this;
     this.table.show(lab, narrow.matches);
+    // The head of the raw columns is empty: with enough of them the formula stands there.
+    const tools = lab.names.length - GOALS.length;
+    byId("top").className = tools >= ROOM && !narrow.matches ? "rw-top in" : "rw-top";
+    byId("top").style.setProperty("--raw", tools);
     put(byId("faders"), narrow.matches ? this.table.faders.all() : null);
   }
 
@@ -187,10 +193,16 @@ class Reward {
       el("code", { text: "0" }),
       el("span", { class: "rw-bar" }),
       el("code", { text: "A = (R − mean) / std" }),
-      el("span", { class: "rw-bar" }),
       el("span", { id: "moved" }),
       reset,
       rest ? more : null,
+      el("button", {
+        class: "wb-btn ghost sm rw-wide",
+        type: "button",
+        "aria-pressed": "false",
+        text: "All stages",
+        on: { click: ({ target }) => target.setAttribute("aria-pressed", String(this.table.table.classList.toggle("all"))) },
+      }),
       this.lab.data.example ? el("span", { class: "wb-badge", title: "These rollouts are made up.", text: "example" }) : null,
       this.lab.simulated ? simulatedBadge() : null,
     );
@@ -276,7 +288,7 @@ export async function start() {
   keys.start({
     m: { words: "paper or released_code", brief: "paper | released_code", run: other },
     "Tab ↑ ↓": { words: "move a fader", brief: "fader", run: () => false },
-    0: { words: "the fader in focus to zero", brief: "fader to zero", run: () => false },
+    "Digit 0": { shown: "0", words: "the fader in focus to zero", brief: "fader to zero", run: () => false },
     r: { words: "weights as they were played", brief: "reset weights", run: () => reward.reset() },
     Enter: { words: "open the rollout in focus", brief: "open rollout", run: () => false },
   });

@@ -63,6 +63,6 @@ function fader(name, weight, data, on) {
   const sign = tool
     ? kindBox(tool.kind, tool.name)
     : el("span", { class: "wb-kind k-orch", "aria-hidden": "true" }, icon(GOAL_ICON[name]));
-  const word = el("span", { class: "lv-cut", title, text: tool ? plain(tool.title) : GOAL_WORD[name] });
+  const word = el("span", { class: "rw-name", title, text: tool ? plain(tool.title) : GOAL_WORD[name] });
   return { draw, node: el("div", { class: "rw-fad" }, output, input, sign, word) };
 }

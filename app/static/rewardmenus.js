@@ -92,7 +92,7 @@ export function drawSubset(host, lab, on) {
 }
 
 /** The worked example in both modes. */
-export function drawByHand(host) {
+export function drawByHand(host, { link }) {
   const { rollouts, preference } = EXAMPLE;
   const [paper, released] = ["paper", "released_code"].map((mode) => report(rollouts, [], preference, mode).reward);
   const cell = (rewards, at) => el("td", { class: "n" }, el(rewards[at] === Math.max(...rewards) ? "b" : "span", { text: fixed(rewards[at]) }));
@@ -119,6 +119,6 @@ export function drawByHand(host) {
       class: "wb-note rw-hand",
       text: "This is the arithmetic found in public code, kept to reproduce it. It is no claim about a trained model.",
     }),
-    el("a", { class: "wb-link", href: "/reward?example", text: "Open these three" }),
+    link ? el("a", { class: "wb-link", href: "/reward?example", text: "Open these three" }) : null,
   );
 }

@@ -9,6 +9,7 @@ import { fixed, short as brief, titleOf } from "./rewardwhy.js";
 
 const BAR = 150; // px
 const ADVANTAGE = 22; // px for an advantage of 1
+const KEYS = 7;
 const MOST = 46; // px, an advantage of about 2
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -31,6 +32,7 @@ export class RewardTable {
     this.rows = new Map();
     this.shown = [];
     this.scale = 0;
+    this.key = el("td", { class: "gapl stage rw-key" });
     this.faders = faders(names, weights, data, (name, value, settled) => this.on.weight(name, value, settled));
     const raw = names.filter((name) => name !== "outcome");
     for (const rollout of rollouts) this.rows.set(rollout.id, this.row(rollout, raw, lab));
@@ -49,13 +51,14 @@ export class RewardTable {
       el("th", { colspan: span, scope: "colgroup", ...more }, number ? el("b", { text: number }) : null, title, after);
     const mark = (name) => {
       const tool = data.tools.find((one) => `tool.${one.name}` === name);
-      if (tool) return el("th", { scope: "col", title: plain(tool.title) }, kindBox(tool.kind, tool.name), srName(tool));
+      if (tool) return el("th", { scope: "col", class: "stage", title: plain(tool.title) }, kindBox(tool.kind, tool.name), srName(tool));
       return el("th", { scope: "col", text: name === "cost" ? "cost" : "time" });
     };
     const faded = this.names.map((name, at) =>
-      el("th", { scope: "col", class: at === 0 ? "gapl rw-f" : "rw-f" }, narrow ? titleOf(name, data) : this.faders.head(name)),
+      el("th", { scope: "col", class: `rw-f stage${at === 0 ? " gapl" : ""}` }, narrow ? titleOf(name, data) : this.faders.head(name)),
     );
     const gap = { class: "gapl" };
+    const staged = { class: "gapl stage" };
     const blank = (more = {}) => el("td", more);
     return el(
       "thead",
@@ -64,9 +67,9 @@ export class RewardTable {
         "tr",
         { class: "st" },
         blank(),
-        stage("1", "raw", raw.length),
-        stage("2", "min-max over the group", this.names.length, gap, el("small", { text: " × the weight of its fader" })),
-        stage("3", "weighted", 1, gap),
+        stage("1", "raw", raw.length, { class: "stage" }),
+        stage("2", "min-max over the group", this.names.length, staged, el("small", { text: " × the weight of its fader" })),
+        stage("3", "weighted", 1, staged),
         stage("4", "gate", 1, gap),
         stage("5", "sum R", 1),
         stage("", "rank", 1),
@@ -79,7 +82,7 @@ export class RewardTable {
         el("th", { class: "l", scope: "col", text: "rollout" }),
         raw.map(mark),
         faded,
-        blank({ class: "gapl rw-key" }),
+        this.key,
         blank(gap),
         blank(),
         blank(),
@@ -101,18 +104,19 @@ export class RewardTable {
     const mark = el("i");
     const value = el("span");
     cells.advantage.append(el("span", { class: "rw-ab", "aria-hidden": "true" }, mark), value);
-    const td = (cell, at, of) => el("td", { class: of && at === 0 ? "gapl" : null }, cell);
+    const td = (cell, look = null) => el("td", { class: look }, cell);
+    const isTool = (at) => raw[at].startsWith("tool.");
     const tr = el(
       "tr",
       { "data-run": rollout.id },
       el("th", { scope: "row", class: "id" }, idLink(rollout, address, short(rollout))),
-      cells.raw.map((cell) => td(cell)),
-      cells.parts.map((cell, at) => td(cell, at, true)),
-      td(cells.weighted, 0, true),
-      td(cells.gate, 0, true),
+      cells.raw.map((cell, at) => td(cell, isTool(at) ? "stage" : null)),
+      cells.parts.map((cell, at) => td(cell, at ? "stage" : "gapl stage")),
+      td(cells.weighted, "gapl stage"),
+      td(cells.gate, "gapl"),
       td(cells.reward),
       td(cells.rank),
-      td(cells.advantage, 0, true),
+      td(cells.advantage, "gapl"),
       td(cells.kept),
     );
     return { tr, cells, bars, mark, value, text: new Map() };
@@ -133,6 +137,7 @@ export class RewardTable {
       else this.drawRow(row, rollout, at, lab);
     }
     this.faders.draw(lab.weights);
+    if (settled) this.drawKey(lab);
     this.sort(lab, places);
   }
 
@@ -201,14 +206,27 @@ export class RewardTable {
       else right += width;
     });
     row.cells.weighted.classList.toggle("shut", !rollout.outcome);
+    row.cells.weighted.lastChild.className = "wb-sr";
     row.cells.weighted.lastChild.textContent = fixed(report.weighted[at]);
+  }
+
+  /** The colours of the bars, of what weighs something. */
+  drawKey({ weights, data }) {
+    const weighed = this.names.map((name, at) => [name, at]).filter(([name]) => weights[name]);
+    const line = ([name, at]) => {
+      const swatch = svg("svg", { "aria-hidden": "true" }, svg("rect", { class: barClass(name, at, data), width: 9, height: 9 }));
+      return el("span", {}, swatch, titleOf(name, data), weights[name] < 0 ? " avoided" : "");
+    };
+    const rest = weighed.length - KEYS;
+    put(this.key, weighed.slice(0, KEYS).map(line), rest > 0 ? el("span", { text: `and ${rest} more` }) : null);
   }
 
   drawLeft(row, rollout, lab) {
     const { cells } = row;
     cells.parts.forEach((cell, n) => write(row, `part.${n}`, cell, "—", "cell none"));
     for (const bar of row.bars) bar.setAttribute("width", "0");
-    row.cells.weighted.lastChild.textContent = "left out";
+    row.cells.weighted.lastChild.className = "rw-left";
+    row.cells.weighted.lastChild.textContent = "left out of the group";
     for (const key of ["gate", "reward", "rank"]) write(row, key, cells[key], "—", "none");
     row.mark.style.setProperty("width", "0");
     write(row, "advantage", row.value, "—");

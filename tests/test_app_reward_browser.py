@@ -1,0 +1,234 @@
+"""The Reward page in a real Chromium: its arithmetic beside the library's, what a fader moves, and what is said."""
+
+import json
+import re
+from dataclasses import asdict, replace
+
+import pytest
+from episodes import trajectory
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import expect
+from rewarding import TOOLS, preferences, rollouts
+from scripted_workbench import HOSTILE
+from test_app_browser import base_url as base_url
+from test_app_browser import context as context
+from test_app_browser import open_page as open_page
+from test_app_browser import roster as roster
+from test_app_browser import violations
+from test_app_browser import workbench as workbench
+
+from orchestra_lib.preference import GOALS
+from orchestra_lib.reward import Mode
+from orchestra_lib.reward_report import reward_reports
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+IN_PAGE = """async ({ rollouts, tools, weights, mode }) => {
+    const { report } = await import("/wb/rewardmath.js");
+    return JSON.stringify(report(rollouts, tools, weights, mode));
+}"""
+
+
+def rollout(run_id, *, outcome=True, tokens=1000, **changes):
+    """A stored run whose cost follows from its tokens."""
+    run = trajectory(run_id, **changes)
+    first = run.turns[0]
+    spent = replace(first.generation.attempts[0].usage, input_tokens=tokens)
+    attempt = replace(first.generation.attempts[0], usage=spent)
+    turns = (replace(first, generation=replace(first.generation, attempts=(attempt,))), *run.turns[1:])
+    return replace(run, turns=turns, outcome=outcome)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filled(workbench):
+    """A group whose ranks turn round, one that failed, one of strangers, and one of hostile words."""
+    told = {"group": "told", "turns": 3}
+    workbench.store.add_many(
+        [
+            rollout("told-cheap", tokens=1_000, **told),
+            rollout("told-middle", tokens=5_000, **told),
+            rollout("told-dear", tokens=10_000, tool="coder", **told),
+            rollout("told-wrong", outcome=False, **told),
+            rollout("told-open", outcome=None, **told),
+            *(rollout(f"failed-{n}", outcome=False, group="failed") for n in range(3)),
+            rollout("odd-1", group="odd"),
+            rollout("odd-2", group="odd", task="Another?"),
+            *(rollout(f"hostile-{n}", group=HOSTILE, task=HOSTILE, orchestrator=HOSTILE) for n in range(2)),
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def calculating(browser, base_url):
+    page = browser.new_page()
+    page.goto(f"{base_url}/reward?example")
+    page.wait_for_selector("#wb[data-ready]")
+    yield page
+    page.close()
+
+
+@settings(max_examples=120)
+@given(group=rollouts(max_size=12), wish=preferences(), mode=st.sampled_from(Mode))
+def test_the_page_computes_what_the_library_does(calculating, group, wish, mode):
+    report = reward_reports(group, wish, mode)[0]
+    weights = {goal: getattr(wish, goal) for goal in GOALS} | {f"tool.{name}": wish.weight(name) for name in TOOLS}
+    given_ = {"rollouts": [asdict(one) for one in group], "tools": sorted(TOOLS), "weights": weights, "mode": mode}
+    seen = json.loads(calculating.evaluate(IN_PAGE, given_))
+
+    def close(value):
+        return pytest.approx(value, rel=1e-12, abs=1e-12)
+
+    assert (seen["mean"], seen["std"]) == (close(report.mean), report.std and close(report.std))
+    assert re.sub(r"std \S+,", "", seen["why"] or "") == re.sub(r"std \S+,", "", report.why or "")
+    for at, row in enumerate(report.rows):
+        assert (seen["reward"][at], seen["advantage"][at]) == (close(row.reward), close(row.advantage))
+        assert (seen["kept"][at] is None, seen["weighted"][at]) == (row.kept, close(row.weighted))
+        for part, component in zip(seen["parts"], row.components.values(), strict=True):
+            assert part["raw"][at] == component.raw
+            assert (part["min"], part["max"]) == (component.min, component.max)
+            assert part["normalised"][at] == close(component.normalised)
+            assert part["contribution"][at] == close(component.contribution)
+
+
+def order(page):
+    return page.eval_on_selector_all(".rw-t tbody tr", "rows => rows.map(row => row.dataset.run)")
+
+
+def cell(page, run_id, key):
+    return page.locator(f'tr[data-run="{run_id}"] [data-k="{key}"]')
+
+
+def move(page, name, weight):
+    page.get_by_label(f"Weight of {name}").fill(str(weight))
+
+
+def test_the_worked_example_shows_the_reversal_with_nothing_stored(open_page):
+    page = open_page("/reward?example")
+    assert order(page) == ["cheap", "middle", "dear"]
+    assert [cell(page, one, "reward").inner_text() for one in order(page)] == ["1.00", "0.56", "0.00"]
+    page.keyboard.press("m")
+    assert order(page) == ["dear", "middle", "cheap"]
+    assert [cell(page, one, "reward").inner_text() for one in order(page)] == ["3.33", "2.78", "2.33"]
+    expect(page.locator("#say")).to_have_text("3 of 3 solved pairs rank the other way round in paper")
+    expect(page.locator("#bump .rw-line")).to_have_count(3)
+    expect(page.locator(".wb-badge", has_text="example")).to_be_visible()
+
+
+def test_a_fader_moves_rewards_and_ranks_without_asking_the_server(open_page):
+    page = open_page("/reward?group=told&w.cost=1")
+    assert order(page) == ["told-cheap", "told-middle", "told-dear", "told-wrong", "told-open"]
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    before = cell(page, "told-dear", "reward").inner_text()
+    move(page, "Search", -1)
+    move(page, "low cost", 0)
+    assert order(page)[0] == "told-dear"
+    assert cell(page, "told-dear", "reward").inner_text() != before
+    expect(cell(page, "told-dear", "rank")).to_contain_text("▲")
+    expect(page.locator("#foot")).to_contain_text("extension")
+    page.wait_for_url("**w.tool.search=-1*")
+    assert asked == []
+    page.reload()
+    page.wait_for_selector("#wb[data-ready]")
+    assert order(page)[0] == "told-dear"
+    page.keyboard.press("r")
+    page.wait_for_url(lambda url: "w." not in url)
+    expect(page.locator("#reset")).to_be_disabled()
+
+
+def test_every_number_has_its_formula_and_leads_to_its_trajectory(open_page):
+    page = open_page("/reward?group=told&w.cost=1")
+    number = cell(page, "told-middle", "normalised").nth(3)
+    number.hover()
+    expect(page.locator("#why")).to_contain_text("told-middle: low cost: (value − min) / (max − min) = ")
+    cell(page, "told-dear", "advantage").hover()
+    expect(page.locator("#why")).to_contain_text("(std with n − 1)")
+    hrefs = page.eval_on_selector_all('tr[data-run="told-dear"] a', "links => links.map(link => link.getAttribute('href'))")
+    assert len(hrefs) > 12
+    assert set(hrefs) == {"/trajectories?run=told-dear"}
+    page.locator('tr[data-run="told-cheap"] th a').focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#why")).to_contain_text("told-middle: 0 calls of Coder that ran")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/trajectories?run=told-middle")
+
+
+def test_what_is_ungraded_is_listed_and_offered_for_grading(open_page):
+    page = open_page("/reward?group=told")
+    expect(cell(page, "told-open", "kept")).to_have_text("grade it")
+    expect(cell(page, "told-open", "reward")).to_have_text("—")
+    expect(page.locator("#foot")).to_contain_text("1 rollout left out")
+
+
+def test_a_table_that_cannot_price_the_group_is_refused_with_its_reason(open_page):
+    page = open_page("/reward?group=told")
+    page.locator("#pop-prices summary").click()
+    expect(page.locator("#prices")).to_contain_text("it has no price for search, small")
+    expect(page.locator("#prices input[value=vendor]")).to_be_disabled()
+    forced = open_page("/reward?group=told&prices=vendor")
+    expect(forced.locator("#told")).to_contain_text("unknown is not 0")
+    expect(cell(forced, "told-cheap", "reward")).to_have_text("—")
+
+
+def test_without_a_tool_the_rollouts_that_called_it_are_left_out(open_page):
+    page = open_page("/reward?group=told")
+    page.locator("#pop-subset summary").click()
+    page.get_by_role("checkbox", name="Coder").uncheck()
+    expect(page.locator("#foot")).to_contain_text("3 rollouts compared")
+    page.keyboard.press("Escape")
+    cell(page, "told-dear", "kept").hover()
+    expect(page.locator("#why")).to_contain_text("it called Coder, which is not on offer here")
+    page.wait_for_url("**without=coder*")
+
+
+def test_a_group_that_teaches_nothing_says_why(open_page):
+    expect(open_page("/reward?group=failed").locator("#told")).to_contain_text("all rewards are 0")
+    expect(open_page("/reward?run=told-dear").locator("#told")).to_contain_text("a group of one")
+    expect(open_page("/reward?run=told-open").locator("#told")).to_contain_text("No rollout is graded")
+    expect(open_page("/reward?group=odd").locator("#reward")).to_contain_text("another task")
+    expect(open_page("/reward?group=nope").locator("#reward")).to_contain_text("there is no group")
+
+
+def test_a_command_a_preference_and_a_new_run_can_be_taken_along(open_page, context, base_url):
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=base_url)
+    page = open_page("/reward?run=told-cheap&run=told-dear&w.cost=1&mode=released_code")
+    page.get_by_role("button", name="Copy as CLI command").click()
+    expect(page.locator("#acts")).to_contain_text("Command copied")
+    line = page.evaluate("navigator.clipboard.readText()")
+    assert line.startswith("orchestra reward told-cheap told-dear ")
+    assert line.endswith("--mode released_code")
+    assert "--prefer cost=1" in line
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save this preference").click()
+    assert "cost = 1.0" in download.value.path().read_text()
+    page.get_by_role("link", name="Run again with it").click()
+    page.wait_for_selector("#goal-cost")
+    expect(page.locator("#goal-cost")).to_have_value("1")
+    expect(page.get_by_role("textbox", name="Task")).to_have_value("What is 2 + 2?")
+
+
+def test_nothing_chosen_lists_the_groups(open_page):
+    page = open_page("/reward")
+    page.locator("#group-list a", has_text="failed").click()
+    expect(page.locator(".rw-t tbody tr")).to_have_count(3)
+
+
+def test_hostile_text_is_only_ever_text(open_page):
+    page = open_page("/reward?run=hostile-0&run=hostile-1")
+    expect(page.locator("#groups-now")).to_contain_text("<img src=x onerror=")
+    assert page.locator("#main :is(script, img)").count() == 0
+    assert page.title() != "owned"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/reward", "/reward?group=told&w.tool.coder=-1", "/reward?group=told&mode=released_code"])
+def test_the_page_is_accessible_in_both_themes_and_never_scrolls_sideways(open_page, scheme, path):
+    page = open_page(path)
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_timeout(250)
+    assert violations(page) == [], violations(page)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(250)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert violations(page) == [], violations(page)
