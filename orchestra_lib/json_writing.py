@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
 
 def dumps(data: object, *, sort_keys: bool = False) -> str:
     """JSON for programs, compact. Raises ValueError for NaN and the infinities."""
@@ -16,6 +18,11 @@ def spoken(
     data: object, *, indent: int | None = None, sort_keys: bool = False, default: Callable[[Any], Any] | None = None
 ) -> str:
     """JSON as models and people read it, with a space behind commas and colons; numbers that JSON lacks are null."""
+    if indent is None and not sort_keys and default is None:
+        try:
+            return well_formed(_PLAIN.encode(data))
+        except (ValueError, TypeError):  # a number that JSON lacks, or a mapping that is no dict
+            pass
     text = json.dumps(_finite(data), ensure_ascii=False, indent=indent, sort_keys=sort_keys, default=default)
     return well_formed(text)
 

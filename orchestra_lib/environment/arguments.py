@@ -4,7 +4,7 @@ The loop checks calls of models against the schema; this check is for calls that
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchestra_lib.environment.operators import moment
@@ -50,17 +50,11 @@ class Checker:
 
 def wrong_value(field: Field, value: Any) -> str:
     """What is wrong with a value for a field, in words that follow its name; nothing when it fits."""
-    match field.type:
-        case FieldType.TEXT | FieldType.DATE | FieldType.DATETIME:
-            return _wrong_text(field, value)
-        case FieldType.BOOLEAN:
-            return "" if isinstance(value, bool) else "must be true or false."
-        case FieldType.INTEGER | FieldType.NUMBER | FieldType.MONEY:
-            return _wrong_number(field, value)
-        case FieldType.LIST:
-            return _wrong_list(field, value)
-        case _:
-            return _wrong_object(field, value)
+    return _WRONG[field.type](field, value)
+
+
+def _wrong_boolean(field: Field, value: Any) -> str:
+    return "" if isinstance(value, bool) else "must be true or false."
 
 
 def _wrong_text(field: Field, value: Any) -> str:
@@ -68,9 +62,9 @@ def _wrong_text(field: Field, value: Any) -> str:
         return "must be text."
     if field.values and value not in field.values:
         return f"must be one of {', '.join(field.values)}."
-    shape = _ISO.get(field.type)
-    if shape is None:
+    if field.type is FieldType.TEXT:
         return ""
+    shape = _ISO[field.type]
     try:
         fits = bool(shape.fullmatch(value)) and moment(value) is not None
     except ValueError:
@@ -113,6 +107,15 @@ def _wrong_object(field: Field, value: Any) -> str:
             return f"has `{name}` that {wrong}"
     extra = [name for name in value if name not in known]
     return f"has no `{extra[0]}`; it takes {', '.join(known)}." if extra and known else ""
+
+
+_WRONG: Mapping[FieldType, Callable[[Field, Any], str]] = {
+    **dict.fromkeys((FieldType.TEXT, FieldType.DATE, FieldType.DATETIME), _wrong_text),
+    **dict.fromkeys((FieldType.INTEGER, FieldType.NUMBER, FieldType.MONEY), _wrong_number),
+    FieldType.BOOLEAN: _wrong_boolean,
+    FieldType.LIST: _wrong_list,
+    FieldType.OBJECT: _wrong_object,
+}
 
 
 def json_schema(operation: Operation) -> dict[str, Any]:

@@ -122,11 +122,10 @@ class Effects:
         edit, last = self._editor(root, steps[:-1], names), steps[-1]
 
         def update(scope: Scope) -> None:
-            inner = dict(scope)
             changed: list[Any] = []
             for one in _followed(scope[root], steps) or ():
-                inner[name] = one
-                changed.append({**one, **{key: run(inner) for key, run in runs}} if holds(inner) else one)
+                scope[name] = one
+                changed.append({**one, **{key: run(scope) for key, run in runs}} if holds(scope) else one)
             edit(scope)[last] = changed
 
         return update

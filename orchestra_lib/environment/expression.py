@@ -167,8 +167,7 @@ class Compiler:
         holds = self.predicate(rest[2], {**names, name: kind}, f"{where}.condition")
 
         def scan(scope: Scope) -> list[Any]:
-            inner = dict(scope)
-            return [one for one in scope[STATE].records(table) if holds(_with(inner, name, one))]
+            return [one for one in scope[STATE].records(table) if holds(_with(scope, name, one))]
 
         return scan, replace(LIST, item=kind)
 
@@ -188,8 +187,7 @@ class Compiler:
         reduce = _LOOPS[head]
 
         def run(scope: Scope) -> Any:
-            inner = dict(scope)
-            return reduce([(one, body(_with(inner, name, one))) for one in items(scope) or ()])
+            return reduce([(one, body(_with(scope, name, one))) for one in items(scope) or ()])
 
         return run, _loop_type(head, kind, value)
 
@@ -240,6 +238,7 @@ def parameters_in(expression: Any) -> frozenset[str]:
 
 
 def _with(scope: Scope, name: str, value: Any) -> Scope:
+    """The scope with a name of a loop in it; no other name is the same, so that nothing is hidden."""
     scope[name] = value
     return scope
 

@@ -39,7 +39,7 @@ def compiled_query(
         state: State = scope[STATE]
         rows: Iterable[Record] = state.records(table) if by is None else state.matching(table, *by)
         found = [row for row in rows if all(test(row.get(field), wanted) for field, wanted, test in given)]
-        return found if fixed is None else [row for row in found if fixed({**scope, "row": row})]
+        return found if fixed is None else [row for row in found if fixed(_with(scope, row))]
 
     if query.single:
         return lambda scope: _single(scope, hits(scope), table, key)
@@ -49,6 +49,11 @@ def compiled_query(
         return _page(scope, hits(scope), query, key, shown)
 
     return page
+
+
+def _with(scope: Scope, row: Record) -> Scope:
+    scope["row"] = row
+    return scope
 
 
 def _is(value: Any, wanted: Any) -> bool:

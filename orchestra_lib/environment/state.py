@@ -5,19 +5,20 @@ was changed in canonical form: equal diffs of one base mean equal states. `full_
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestra_lib.codec import dumps
 from orchestra_lib.environment.schema import Domain, Field, FieldType, Table
 from orchestra_lib.errors import ModelMistake
 
 Record = dict[str, Any]
 Records = Mapping[str, Mapping[str, Record]]
 Key = tuple[str, str]
-Diff = Mapping[Key, str]
-"""Changed records as canonical JSON; a record without a counterpart in the base has a label for its key."""
+Canonical = Any
+"""A record as nested tuples of names and values."""
+
+Diff = Mapping[Key, Canonical]
+"""Changed records in canonical form; of several new ones each has a label for its key."""
 
 
 class Base:
@@ -27,6 +28,7 @@ class Base:
         self.domain = domain
         self.records = records
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
+        self._canonical: dict[Key, Canonical] = {}
         self._indexes: dict[tuple[str, str], dict[Any, tuple[str, ...]]] = {}
         self._next = {name: _highest(records.get(name, {}), table.prefix) + 1 for name, table in self.tables.items()}
 
@@ -44,14 +46,13 @@ class Base:
         """The number of the first new record of a table."""
         return self._next[table]
 
-    @cached_property
-    def canonical(self) -> Mapping[Key, str]:
-        """Every record in canonical form; only the full hash needs it."""
-        return {
-            (name, key): canonical(self.tables[name], one)
-            for name, records in self.records.items()
-            for key, one in records.items()
-        }
+    def canonical(self, place: Key) -> Canonical:
+        """A record of the base in canonical form, made once."""
+        made = self._canonical.get(place)
+        if made is None:
+            table, key = place
+            made = self._canonical[place] = canonical(self.tables[table], self.records[table][key])
+        return made
 
 
 def _highest(records: Mapping[str, Any], prefix: str | None) -> int:
@@ -162,81 +163,86 @@ class State:
 
     def diff(self) -> Diff:
         """What differs from the base. New records are labelled by what they say: their order is no difference."""
-        tables, records = self.base.tables, self.base.records
-        new = [place for place in self.overlay if place[1] not in records[place[0]]]
-        found = {
-            place: canonical(tables[place[0]], one)
-            for place, one in self.overlay.items()
-            if place[1] in records[place[0]]
-        }
-        found = {
-            (table, key): text
-            for (table, key), text in found.items()
-            if text != canonical(tables[table], records[table][key])
-        }
-        if not new:
-            return found
-        said = {place: canonical(tables[place[0]], self.overlay[place]) for place in new}
-        if len(new) == 1:
-            return found | said
-        return _labelled(found, said)
+        base, found, said = self.base, {}, {}
+        for place, one in self.overlay.items():
+            table, key = place
+            now = canonical(base.tables[table], one)
+            if key not in base.records[table]:
+                said[place] = now
+            elif now != base.canonical(place):
+                found[place] = now
+        return found | said if len(said) < 2 else _labelled(found, said)
 
     def full_hash(self) -> str:
         """The SHA-256 of all records in canonical form."""
-        whole = dict(self.base.canonical)
+        base = self.base
+        whole = {(table, key): base.canonical((table, key)) for table, keys in base.records.items() for key in keys}
         for place, one in self.overlay.items():
-            whole[place] = canonical(self.base.tables[place[0]], one)
-        text = dumps([[*place, said] for place, said in sorted(whole.items())])
-        return hashlib.sha256(text.encode()).hexdigest()
+            whole[place] = canonical(base.tables[place[0]], one)
+        return hashlib.sha256(repr(sorted(whole.items())).encode("utf-8", "replace")).hexdigest()
 
 
-def _labelled(found: dict[Key, str], said: Mapping[Key, str]) -> Diff:
+def _labelled(found: dict[Key, Canonical], said: Mapping[Key, Canonical]) -> Diff:
     """New records under labels in the order of what they say apart from the new keys."""
-    keys = sorted({key for _, key in said}, key=len, reverse=True)
-
-    def blank(text: str) -> str:
-        for key in keys:
-            text = text.replace(f'"{key}"', '"<new>"')
-        return text
-
-    ordered = sorted(said, key=lambda place: (place[0], blank(said[place])))
-    labels = {f'"{key}"': f'"<{table} {number}>"' for number, (table, key) in enumerate(ordered)}
-
-    def named(text: str) -> str:
-        for key, label in labels.items():
-            text = text.replace(key, label)
-        return text
-
-    changed = {place: named(text) for place, text in found.items()}
-    return changed | {(place[0], labels[f'"{place[1]}"']): named(said[place]) for place in ordered}
+    blank = dict.fromkeys((key for _, key in said), "<new>")
+    ordered = sorted(said, key=lambda place: (place[0], repr(_renamed(said[place], blank))))
+    labels = {key: f"<{table} {number}>" for number, (table, key) in enumerate(ordered)}
+    changed = {place: _renamed(one, labels) for place, one in found.items()}
+    return changed | {(table, labels[key]): _renamed(said[table, key], labels) for table, key in ordered}
 
 
-def canonical(table: Table, record: Record) -> str:
-    """A record as text that is equal when the records are: numbers by value, unordered lists sorted, no free text."""
-    return dumps(_plain_fields(table.fields, record), sort_keys=True)
+def _renamed(value: Canonical, names: Mapping[str, str]) -> Canonical:
+    if isinstance(value, tuple):
+        return tuple(_renamed(part, names) for part in value)
+    return names.get(value, value) if isinstance(value, str) else value
 
 
-def _plain_fields(fields: Sequence[Field], data: Record) -> Record:
-    plain: Record = {}
-    for field in fields:
-        value = data.get(field.name)
-        if value is None or field.free:
-            continue  # null and missing are one
-        plain[field.name] = _plain(field, value)
-    return plain
+def canonical(table: Table, record: Record) -> Canonical:
+    """A record as nested tuples that are equal when the records are.
+
+    Numbers count by value, unordered lists as multisets; null and missing are one, and free text is left out.
+    """
+    return _fields(table.fields, record)
 
 
-def _plain(field: Field, value: Any) -> Any:
-    if field.type is FieldType.LIST:
-        parts = [_plain_fields(field.fields, one) if field.fields else _number(one) for one in value]
-        return sorted(parts, key=lambda part: dumps(part, sort_keys=True)) if field.unordered else parts
-    if field.type is FieldType.OBJECT:
-        return _plain_fields(field.fields, value) if field.fields else value
-    return _number(value)
+def _fields(fields: Sequence[Field], data: Record) -> Canonical:
+    return tuple(
+        [
+            (field.name, _PLAIN[field.type](field, value))
+            for field in fields
+            if (value := data.get(field.name)) is not None and not field.free
+        ]
+    )
 
 
-def _number(value: Any) -> Any:
+def _list(field: Field, value: Any) -> Canonical:
+    if field.fields:
+        parts = tuple([_fields(field.fields, one) for one in value])
+    else:
+        parts = tuple([_number(field, one) for one in value])
+    return tuple(sorted(parts, key=repr)) if field.unordered else parts
+
+
+def _object(field: Field, value: Any) -> Canonical:
+    return _fields(field.fields, value) if field.fields else repr(sorted(value.items()))
+
+
+def _same(field: Field, value: Any) -> Canonical:
+    return value
+
+
+def _number(field: Field, value: Any) -> Canonical:
     """Whole floats as integers, others without the tail of binary arithmetic."""
     if not isinstance(value, float):
         return value
     return int(value) if value.is_integer() else round(value, 6)
+
+
+_PLAIN: Mapping[FieldType, Callable[[Field, Any], Canonical]] = {
+    **dict.fromkeys(FieldType, _same),
+    FieldType.INTEGER: _number,
+    FieldType.NUMBER: _number,
+    FieldType.MONEY: _number,
+    FieldType.LIST: _list,
+    FieldType.OBJECT: _object,
+}
