@@ -105,8 +105,8 @@ def side_by_side(setting: Setting) -> str:
     names = {alias.model for tool in kit.tools for alias in tool.aliases}
     search = LocalRetriever(LocalSearch())
     policy, tools = build(
-        _Named(PROTOCOL),
-        published_experts({name: _Named(name) for name in names}, kit),
+        NamedModel(PROTOCOL),
+        published_experts({name: NamedModel(name) for name in names}, kit),
         search=search,
         interpreter=CodeInterpreter(),
         kit=kit,
@@ -141,7 +141,7 @@ def token_counter(*vocabularies: Path) -> TokenCounter:
     return WordPieces()
 
 
-class _Named:
+class NamedModel:
     """A model that is only named and never asked."""
 
     def __init__(self, name: str) -> None:

@@ -5,7 +5,7 @@ decides a column's type, and no call is given the argument names of another.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,8 @@ dataset_info:
   features:
 {features}
 ---
-# Trajectories of Orchestra Workbench
+"""
+_ABOUT = """# Trajectories of Orchestra Workbench
 
 {count:,} runs. `messages` is a conversation in OpenAI's form; the arguments of a call and `tools` are JSON text.
 Costs are derived from the price table that `price_table` names; where `nominal` is true nobody was billed them. Where
@@ -55,24 +56,33 @@ def write(trajectories: Iterable[Trajectory], folder: Path) -> int:
 
     Raises `BadInput` where something lies there already, OSError where it cannot be written.
     """
+    return write_rows(map(_row, trajectories), _SCHEMA, folder, lambda count: _ABOUT.format(count=count))
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], schema: Any, folder: Path, about: Callable[[int], str]) -> int:
+    """Write rows of any schema as such a folder; `about` is the text of its card, which is told how many there are.
+
+    Returns and raises what `write` does.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadInput(f"{folder} is there already and not an empty folder; name a new one")
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     count = 0
 
-    def counted() -> Iterator[Trajectory]:
+    def counted() -> Iterator[Mapping[str, Any]]:
         nonlocal count
-        for trajectory in trajectories:
+        for one in rows:
             count += 1
-            yield trajectory
+            yield one
 
     try:
         (part / "data").mkdir(parents=True)
-        for place, rows in enumerate(_shards(map(_row, counted()))):
+        for place, shard in enumerate(_shards(counted())):
             with (part / "data" / f"train-{place:05}.parquet").open("wb") as file:
-                file.writelines(parquet_bytes(rows, _SCHEMA, batch=_GROUP))
-        (part / "README.md").write_text(_CARD.format(features=_features(_SCHEMA, "  "), count=count), "utf-8")
+                file.writelines(parquet_bytes(shard, schema, batch=_GROUP))
+        card = _CARD.format(features=_features(schema, "  ")) + about(count)
+        (part / "README.md").write_text(card, "utf-8")
         part.replace(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)

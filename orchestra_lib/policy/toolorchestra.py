@@ -135,7 +135,14 @@ class ToolOrchestraInDomain:
         system = self._systems[any(spec.name == EXPERT for spec in situation.setting.tools)]
         limit = domain.CONTEXT_TOKENS - count(self._counter, spoken(tools))
         return ChatRequest(
-            messages=domain.conversation(situation, system, self._words.filler, limit, self._counter),
+            messages=domain.conversation(
+                situation,
+                system,
+                self._words.filler,
+                limit,
+                self._counter,
+                sentence=situation.setting.sentence,
+            ),
             tools=tools,
             max_tokens=_DOMAIN_OUTPUT_TOKENS,
             temperature=self._temperature,
@@ -148,6 +155,8 @@ class ToolOrchestraInDomain:
         own = [coerced(call, situation.setting.tools) for call in spoken.calls[: domain.MAX_CALLS]]
         calls = handed[:1] or own
         message = domain.message_of(spoken.said.content)
+        if not calls and not spoken.cut and (told := domain.to_user(message, situation.setting)):
+            return spoken.generation(situation, calls=[told], content=message, answer=None)
         answer = message or None if not calls and not spoken.cut else None
         return spoken.generation(situation, calls=calls, content=message, answer=answer)
 
@@ -166,5 +175,7 @@ def _played(move: domain.ExpertMove, situation: Situation) -> Generation:
     sent = move.calls[: domain.MAX_CALLS]
     read = (native(RawCall(id="", name=call.name, arguments_text=call.arguments_text)) for call in sent)
     calls = [coerced(call, situation.setting.tools) for call in read]
+    if not calls and (told := domain.to_user(move.content, situation.setting)):
+        return Generation(raw_text="", content=move.content, calls=numbered([told], situation))
     answer = move.content or None if not calls else None
     return Generation(raw_text="", content=move.content, calls=numbered(calls, situation), answer=answer)

@@ -9,14 +9,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from orchestra_lib.call_text import ReadCall
 from orchestra_lib.codec import dumps, from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.generation import Generation
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.protocols import Situation
 from orchestra_lib.record import record
-from orchestra_lib.tool import CallStatus, ToolSpec
+from orchestra_lib.tool import ASK_USER, CallStatus, ToolSpec
 from orchestra_lib.toolorchestra.aliases import EXPERT, Kit, openai_tools
+from orchestra_lib.toolorchestra.prompt import problem_of
 from orchestra_lib.toolorchestra.tokens import TokenCounter, count
 from orchestra_lib.trajectory import Call, Setting, Turn
 
@@ -120,6 +122,14 @@ def _ruled(paragraph: str, rule: str) -> list[str]:
     return ruled
 
 
+def to_user(message: str, setting: Setting) -> ReadCall | None:
+    """A message as the call that speaks it, where somebody plays the user."""
+    if not message or all(spec.name != ASK_USER for spec in setting.tools):
+        return None
+    arguments = {"message": message}
+    return ReadCall(name=ASK_USER, arguments=arguments, text=spoken(arguments))
+
+
 def message_of(spoken: str) -> str:
     """What a reply says to the user: the last `<message>`, or all of it."""
     found = _MESSAGE.findall(spoken)
@@ -140,7 +150,7 @@ def expert_tools(setting: Setting) -> tuple[Message, ...]:
 
 def functions(setting: Setting) -> Iterable[ToolSpec]:
     """What the domain itself offers."""
-    return (spec for spec in setting.tools if spec.name != EXPERT)
+    return (spec for spec in setting.tools if spec.name not in (EXPERT, ASK_USER))
 
 
 def _function(spec: ToolSpec) -> Message:
@@ -149,16 +159,18 @@ def _function(spec: ToolSpec) -> Message:
 
 
 def conversation(
-    situation: Situation, system: str, filler: str, limit: int, counter: TokenCounter
+    situation: Situation, system: str, filler: str, limit: int, counter: TokenCounter, *, sentence: str = ""
 ) -> tuple[Message, ...]:
     """The conversation so far under a system prompt, cut in the middle to a token budget.
+
+    `sentence` is the preference, for the orchestrator and not for experts; the protocol has no other place for one.
 
     Half the budget keeps the beginning and half the end; a call and its result are never parted. The system
     prompt, the request and the last turn always stay, whatever their size.
     """
     opening = [
         ({"role": "system", "content": system},),
-        ({"role": "user", "content": situation.setting.task.text},),
+        ({"role": "user", "content": problem_of(situation.setting.task.text, sentence)},),
     ]
     turns = [said for turn in situation.turns if turn.generation and (said := _said(turn, turn.generation, filler))]
     groups = [*opening, *turns]
@@ -187,6 +199,8 @@ def _said(turn: Turn, generation: Generation, filler: str) -> tuple[Message, ...
     said: dict[str, Any] = {"role": "assistant", "content": generation.content or ("" if calls else filler)}
     if not calls:
         return (said, {"role": "user", "content": _NUDGE})
+    if calls[0].call.tool == ASK_USER:
+        return (said, {"role": "user", "content": _result(calls[0])})
     said["tool_calls"] = [
         {
             "id": call.call.id,

@@ -1,0 +1,108 @@
+"""One instance for training: what is asked, what is on offer at which prices, what is wished, and how it is shown."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from orchestra_lib import chat, toolorchestra
+from orchestra_lib.codec import dumps, to_data
+from orchestra_lib.ensemble import NamedModel
+from orchestra_lib.environment.assignment import to_line
+from orchestra_lib.limits import Limits
+from orchestra_lib.policy.toolorchestra import ToolOrchestra, ToolOrchestraInDomain
+from orchestra_lib.preference import Preference
+from orchestra_lib.pricing import PriceTable
+from orchestra_lib.protocols import Situation
+from orchestra_lib.record import record
+from orchestra_lib.sampling.cases import Case, Category
+from orchestra_lib.sampling.offering import Offer
+from orchestra_lib.sampling.prices import Regime
+from orchestra_lib.task import Task
+from orchestra_lib.toolorchestra.context import TRAINING
+from orchestra_lib.toolorchestra.domain import DomainWords
+from orchestra_lib.toolorchestra.tokens import TokenCounter, WordPieces
+from orchestra_lib.trajectory import Setting
+
+PROTOCOLS = (chat.PROTOCOL, toolorchestra.PROTOCOL)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Prompt = tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[str, Any], ...]]
+"""The messages and the tools as OpenAI's API takes them."""
+
+
+@record
+class Instance:
+    """One case with all that was drawn for it. `seed` is its own, for its rollouts."""
+
+    id: str
+    case: Case
+    protocol: str
+    offer: Offer
+    prices: PriceTable
+    regime: Regime
+    preference: Preference
+    sentence: str
+    seed: int
+
+    def setting(self, run_id: str | None = None, *, started_at: datetime = _EPOCH, orchestrator: str = "") -> Setting:
+        """What a rollout of it starts with."""
+        case, in_chat = self.case, self.protocol == chat.PROTOCOL
+        text = case.chat_text if in_chat and case.chat_text else case.text
+        return Setting(
+            run_id=run_id or self.id,
+            started_at=started_at,
+            task=Task(text=text, id=case.id, reference=case.reference),
+            orchestrator=orchestrator,
+            protocol=self.protocol,
+            preference=self.preference,
+            sentence=self.sentence,
+            tools=(*case.functions, *(case.chat_functions if in_chat else ()), *self.offer.specs),
+            prices=self.prices,
+            limits=Limits(),
+            seed=self.seed,
+        )
+
+
+def prompt_of(instance: Instance, words: DomainWords, counter: TokenCounter | None = None) -> Prompt:
+    """What the orchestrator reads first, made by the code that makes it in a run."""
+    situation = Situation(setting=instance.setting(), turns=(), spent_usd=0.0, elapsed_s=0.0)
+    if instance.protocol == chat.PROTOCOL:
+        return chat.messages(situation, chat.CallStyle.NATIVE), chat.openai_tools(situation.setting)
+    counter, model = counter or WordPieces(), NamedModel(instance.protocol)
+    if instance.case.category is Category.QA:
+        asked = ToolOrchestra(model, instance.offer.kit, counter, regime=TRAINING).request(situation)
+    else:
+        own = replace(words, kit=instance.offer.kit)
+        asked = ToolOrchestraInDomain(model, own, instance.case.policy, counter).request(situation)
+    return tuple(asked.messages), tuple(asked.tools)
+
+
+def row_of(instance: Instance, prompt: Prompt) -> dict[str, Any]:
+    """An instance as a row for TRL: a conversational `prompt`, `tools`, and what a reward is made of.
+
+    Everything with a form of its own is JSON text, so that no row's keys become another row's nulls.
+    """
+    case, (messages, tools) = instance.case, prompt
+    return {
+        "id": instance.id,
+        "category": str(case.category),
+        "case": case.id,
+        "source": case.source,
+        "domain": case.domain,
+        "protocol": instance.protocol,
+        "prompt": [{"role": message["role"], "content": message["content"]} for message in messages],
+        "tools": dumps(tools),
+        "reference": case.reference,
+        "golden": dumps(case.golden),
+        "say": dumps(case.say),
+        "assignment": None if case.assignment is None else to_line(case.assignment),
+        "preference": dumps(to_data(replace(instance.preference, sentence=None))),
+        "instruction": instance.sentence,
+        "extension": any(weight < 0 for weight in instance.preference.tools.values()),
+        "regime": str(instance.regime),
+        "prices": dumps(to_data(instance.prices)),
+        "models": dumps(instance.offer.models),
+        "facts": dumps(case.facts),
+        "seed": instance.seed,
+    }
