@@ -9,6 +9,7 @@ inside a list, `$item` (likewise) and `$place` (from 1). An object names how to 
     {"hours": [lo, hi], "from": time, "step": 1}  a time                {"text": "{name:slug}"}  a template of fields
     {"serial": "ORD", "start": 100, "stride": 7, "digits": 5}           an id
     {"ref": "users", "where": condition on $it}   a key of a table drawn before
+    {"one": expression of a list}                 one of its items
     {"maybe": 0.3, "of": form}                    or null               {"case": [[condition, form], …, form]}
     {"list": [lo, hi], "each": form, "key": "f"}  distinct in f         {"some": [a, b, c], "n": [lo, hi]}
     {"object": {"f": form}}                       with $item            any of them with "unique": true
@@ -74,6 +75,17 @@ class Drawer:
                 if left < 0:
                     return one(scope, random)
             return draws[-1](scope, random)
+
+        return draw
+
+    def _one(self, form: Mapping[str, Any], where: str) -> Draw:
+        items = self.expression(form["one"], where)
+
+        def draw(scope: Scope, random: Random) -> Any:
+            found = items(scope)
+            if not found:
+                raise BadInput(f"{where}: the list is empty in row {scope['n']}: {scope['row']}")
+            return found[below(random, len(found))]
 
         return draw
 
@@ -257,6 +269,7 @@ def _unique(draw: Draw, where: str) -> Draw:
 
 _FORMS: Mapping[str, Callable[[Drawer, Mapping[str, Any], str], Draw]] = {
     "pick": Drawer._pick,
+    "one": Drawer._one,
     "cycle": Drawer._cycle,
     "range": Drawer._range,
     "days": Drawer._days,

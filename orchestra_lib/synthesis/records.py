@@ -6,6 +6,7 @@ A plan is `data/domains/NAME/generate.json`:
      "tables": [{"table": "guests", "count": 120,
                  "fields": {"guest_id": form, …},                  in order; `_name` serves later forms only
                  "twins": [{"share": 0.1, "keep": ["name"]}],         look-alikes: rows that agree with an earlier one
+                 "distinct": ["name", "zip"],                         no two rows agree in all of these
                  "cases": [{"times": 4, "set": {"status": "held"}}]}],  boundaries, and states that must be there
      "settle": [{"table": "rooms", "set": {"left": expression}}]}     what depends on tables drawn later
 
@@ -28,6 +29,7 @@ from orchestra_lib.record import record
 from orchestra_lib.synthesis.drawing import Draw, Drawer, below
 
 Records = dict[str, dict[str, dict[str, Any]]]
+_TRIES = 400
 
 
 @record
@@ -48,13 +50,14 @@ class Case:
 
 @record
 class TablePlan:
-    """How the rows of one table are drawn."""
+    """How the rows of one table are drawn. No two rows agree in all of `distinct`."""
 
     table: str
     count: int
     fields: Mapping[str, Any]
     twins: tuple[Twins, ...] = ()
     cases: tuple[Case, ...] = ()
+    distinct: tuple[str, ...] = ()
 
 
 @record
@@ -140,19 +143,28 @@ def _draw_table(plan: TablePlan, drawer: Drawer, draft: Draft, start: str) -> No
     draws = {name: drawer.compile(form, f"{where}.{name}") for name, form in plan.fields.items()}
     cases = _placed(plan, drawer, where)
     earlier: list[dict[str, Any]] = []
+    seen: set[tuple[Any, ...]] = set()
     for number in range(1, plan.count + 1):
         random = Random(f"{start}/{plan.table}/{number}")  # noqa: S311 -- records are invented, not secret
-        forced = cases.get(number - 1, {})
-        kept = _kept(plan.twins, earlier, random)
-        row: dict[str, Any] = {}
-        scope = {STATE: draft, "row": row, "item": {}, "n": number, "place": 0}
-        for name, draw in draws.items():
-            if name in kept and name not in forced:
-                row[name] = kept[name]
-            else:
-                row[name] = forced.get(name, draw)(scope, random)
+        for _ in range(_TRIES):
+            kept = {**draws, **_kept(plan.twins, earlier, random), **cases.get(number - 1, {})}
+            row = _draw_row(kept, draft, number, random)
+            mark = tuple(row[name] for name in plan.distinct)
+            if not mark or mark not in seen:
+                break
+        else:
+            raise BadInput(f"{where}: row {number} is like another in {', '.join(plan.distinct)}; lower `count`")
+        seen.add(mark)
         draft.add(plan.table, row)
         earlier.append(row)
+
+
+def _draw_row(draws: Mapping[str, Draw], draft: Draft, number: int, random: Random) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    scope = {STATE: draft, "row": row, "item": {}, "n": number, "place": 0}
+    for name, draw in draws.items():
+        row[name] = draw(scope, random)
+    return row
 
 
 def _placed(plan: TablePlan, drawer: Drawer, where: str) -> Mapping[int, Mapping[str, Draw]]:
@@ -169,12 +181,17 @@ def _placed(plan: TablePlan, drawer: Drawer, where: str) -> Mapping[int, Mapping
     return {place * plan.count // len(forms): form for place, form in enumerate(forms)}
 
 
-def _kept(twins: Sequence[Twins], earlier: Sequence[Mapping[str, Any]], random: Random) -> Mapping[str, Any]:
+def _kept(twins: Sequence[Twins], earlier: Sequence[Mapping[str, Any]], random: Random) -> Mapping[str, Draw]:
+    """What a row that is to be like an earlier one takes from it."""
     for one in twins:
         if random.random() < one.share and earlier:
             model = earlier[below(random, len(earlier))]
-            return {name: model[name] for name in one.keep}
+            return {name: _always(model[name]) for name in one.keep}
     return {}
+
+
+def _always(value: Any) -> Draw:
+    return lambda _, __: value
 
 
 def _settle(settling: Settling, drawer: Drawer, draft: Draft, start: str) -> None:
