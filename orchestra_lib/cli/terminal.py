@@ -10,6 +10,9 @@ from orchestra_lib.json_writing import spoken
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """Control, zero-width and bidirectional characters; tab and line feed may stay."""
 
+VERDICTS = {True: "solved", False: "not solved", None: "unknown"}
+"""An outcome as people read it."""
+
 
 def printable(text: str) -> str:
     """The text with every character that could move, colour, hide or reorder shown as U+FFFD."""

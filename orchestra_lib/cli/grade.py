@@ -1,0 +1,195 @@
+"""Grading stored runs by check, model or person; notes."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from orchestra_lib.billing import bill
+from orchestra_lib.cli.calibrate import against_people
+from orchestra_lib.cli.progress import in_turn
+from orchestra_lib.cli.terminal import VERDICTS, dollars, note, one_line, print_json, print_table
+from orchestra_lib.errors import BadInput
+from orchestra_lib.event import Graded
+from orchestra_lib.grading import Wish, checked_by, graded_by, why_not, with_check
+from orchestra_lib.paths import home
+from orchestra_lib.store.store import Store
+from orchestra_lib.store.summary import Filter
+from orchestra_lib.trajectory import Trajectory
+from orchestra_lib.workbench import Workbench
+
+MAX_JOBS = 64
+
+
+def grade(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Ids of runs; with --calibrate FILE.jsonl of labelled answers, or runs."),
+    ] = None,
+    by: Annotated[str, typer.Option(help="auto, exact, numeric, list, symbolic, model:NAME or person:NAME.")] = "auto",
+    reference: Annotated[str | None, typer.Option(help="The expected answer, in place of the task's own.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="For a person: solved, not-solved or unknown.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why, in a person's words.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="numeric: how far off, as a share of the reference.")] = None,
+    margin: Annotated[float | None, typer.Option(help="numeric: how far off, in the reference's unit.")] = None,
+    unit: Annotated[str | None, typer.Option(help="numeric: what the reference is in.")] = None,
+    ordered: Annotated[bool, typer.Option("--ordered", help="list: the order counts.")] = False,
+    any_item: Annotated[bool, typer.Option("--any", help="list: one of the items is enough.")] = False,
+    choice: Annotated[list[str] | None, typer.Option(help="exact: an option of the question. Repeat it.")] = None,
+    text: Annotated[str | None, typer.Option(help="Runs with this in id, task, answer or observations.")] = None,
+    orchestrator: Annotated[str | None, typer.Option(help="Runs conducted by.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Runs that called it.")] = None,
+    status: Annotated[str | None, typer.Option(help="Runs that ended so.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All runs.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also runs that this grader has graded before.")] = False,
+    jobs: Annotated[int, typer.Option(help="So many at once.")] = 4,
+    calibrate: Annotated[bool, typer.Option("--calibrate", help="Compare a judge with what people said.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Grade runs that have ended; the last grade of a run counts, and all are kept."""
+    if not 1 <= jobs <= MAX_JOBS:
+        raise BadInput(f"--jobs {jobs}; use 1 to {MAX_JOBS}")
+    by = checked_by(by)
+    if calibrate:
+        asyncio.run(against_people(by, runs or [], jobs, json=json))
+        return
+    wish = with_check(
+        Wish(by=by, reference=reference), tolerance=tolerance, margin=margin, unit=unit, ordered=ordered or None,
+        need="any" if any_item else None, choices=tuple(choice) if choice else None,
+    )  # fmt: skip
+    narrowed = {"text": text, "orchestrator": orchestrator, "tool": tool, "status": status}
+    wanted = Filter(**{name: value for name, value in narrowed.items() if value is not None})  # type: ignore[arg-type]
+    if runs and (wanted != Filter() or every):
+        raise BadInput("name runs, or narrow all of them by --text, --orchestrator, --tool, --status; not both")
+    if not runs and wanted == Filter() and not every:
+        raise BadInput("name the runs to grade, narrow all of them by --text, --orchestrator, …, or say --all")
+    rows = asyncio.run(_grade(wish, runs, wanted, outcome, reason, again=again, jobs=jobs))
+    _show(rows, json=json)
+    if any(row["fault"] for row in rows):
+        raise typer.Exit(1)
+
+
+async def _grade(
+    wish: Wish,
+    runs: Sequence[str] | None,
+    wanted: Filter,
+    outcome: str | None,
+    reason: str | None,
+    *,
+    again: bool,
+    jobs: int,
+) -> list[dict[str, Any]]:
+    workbench = Workbench(home())
+    try:
+        if outcome is not None or reason is not None:
+            return [_by_hand(workbench, run_id, wish.by, outcome, reason) for run_id in _named(runs)]
+        if wish.by.startswith("model:"):
+            workbench.roster.chat_model(wish.by.removeprefix("model:"))  # an unknown judge is told before any run
+        if runs:
+            found: Iterable[Trajectory] = [workbench.store.get(run_id) for run_id in runs]
+        else:
+            found = workbench.store.each(wanted)
+        todo, rows = [], []
+        for trajectory in found:
+            left = _left_out(trajectory, wish, by_name=bool(runs), again=again)
+            rows += [_row(trajectory.id, skipped=left)] if left else []
+            todo += [] if left else [trajectory.id]
+
+        async def one(run_id: str) -> dict[str, Any]:
+            return _graded_row(run_id, await workbench.grade(run_id, wish))
+
+        return rows + await in_turn(todo, one, jobs, lambda row: f"{row['id']}  {_said(row)}")
+    finally:
+        await workbench.close()
+
+
+def _named(runs: Sequence[str] | None) -> Sequence[str]:
+    if not runs:
+        raise BadInput("a person grades runs by name: give their ids")
+    return runs
+
+
+def _by_hand(workbench: Workbench, run_id: str, by: str, outcome: str | None, reason: str | None) -> dict[str, Any]:
+    if outcome is None:
+        raise BadInput("a reason needs an outcome: add --outcome solved, not-solved or unknown")
+    event = workbench.grade_by_person(run_id, by, outcome.replace("-", "_"), reason)
+    return _graded_row(run_id, event)
+
+
+def _left_out(trajectory: Trajectory, wish: Wish, *, by_name: bool, again: bool) -> str | None:
+    """Why a run is not graded now. Raises `BadInput` where somebody named it and it cannot be."""
+    if (why := why_not(trajectory)) is not None:
+        if by_name:
+            raise BadInput(why)
+        return why
+    if not again and graded_by(trajectory, wish):
+        return "graded by it before; --again grades it anew"
+    if not by_name and wish.reference is None and not wish.by.startswith("model:"):
+        task = trajectory.setting.task
+        if task.reference is None and task.check is None:
+            return "its task has no reference"
+    return None
+
+
+def _row(run_id: str, **said: Any) -> dict[str, Any]:
+    nothing = {"by": None, "outcome": None, "reason": None, "fault": None, "skipped": None, "judge": None}
+    return {"id": run_id, **nothing, **said}
+
+
+def _graded_row(run_id: str, event: Graded) -> dict[str, Any]:
+    judge = None
+    if event.attempts:
+        spent = bill((("judge", attempt) for attempt in event.attempts), event.prices) if event.prices else None
+        judge = {
+            "cost_usd": spent.cost_usd if spent else None,
+            "nominal": event.prices.nominal if event.prices else None,
+            "attempts": len(event.attempts),
+        }
+    if event.grade is None:
+        assert event.fault is not None
+        return _row(run_id, by=event.fault.where, fault=event.fault.message, judge=judge)
+    given = event.grade
+    return _row(run_id, by=given.by, outcome=given.outcome, reason=given.reason, judge=judge)
+
+
+def _said(row: dict[str, Any]) -> str:
+    if row["fault"]:
+        return f"ungraded: {one_line(row['fault'], 200)}"
+    if row["skipped"]:
+        return f"left out: {row['skipped']}"
+    return f"{VERDICTS[row['outcome']]}: {one_line(row['reason'] or 'no reason', 200)}"
+
+
+def _show(rows: Sequence[dict[str, Any]], *, json: bool) -> None:
+    if json:
+        print_json(rows)
+        return
+    print_table(("id", "by", "verdict"), [(row["id"], row["by"] or "—", _said(row)) for row in rows])
+    graded = [row for row in rows if not row["skipped"] and not row["fault"]]
+    counts = [f"{sum(row['outcome'] is value for row in graded)} {words}" for value, words in VERDICTS.items()]
+    faults, skipped = sum(bool(row["fault"]) for row in rows), sum(bool(row["skipped"]) for row in rows)
+    note(f"{', '.join(counts)}, {faults} failed, {skipped} left out{_spent([row['judge'] for row in rows])}")
+
+
+def _spent(judged: Sequence[dict[str, Any] | None]) -> str:
+    costs = [one["cost_usd"] for one in judged if one]
+    if not costs:
+        return ""
+    nominal = " nominal" if any(one["nominal"] for one in judged if one) else ""
+    known = sum(cost for cost in costs if cost is not None)
+    unknown = f", {costs.count(None)} unknown" if None in costs else ""
+    return f" · the judge took {dollars(known)}{nominal}{unknown}"
+
+
+def write_note(
+    run_id: Annotated[str, typer.Argument(help="A run's id.")],
+    text: Annotated[str, typer.Argument(help="The note, in place of the one before; empty takes it away.")],
+) -> None:
+    """Keep a note about a run."""
+    with Store.open(home()) as store:
+        kept = store.write_note(run_id, text)
+    note("noted" if kept else "there is no note now")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"grade": grade, "note": write_note}
