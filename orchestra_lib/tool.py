@@ -12,6 +12,9 @@ from orchestra_lib.record import record
 PAYEES = ("orchestrator", "judge")
 """Names that stand for themselves on every bill; a tool under one of them would hide what it costs."""
 
+ASK_USER = "ask_user"
+"""The tool that speaks with the user: its one argument is the `message`, its observation the reply."""
+
 _MAX_DEPTH = 100
 
 

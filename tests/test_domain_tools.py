@@ -4,9 +4,12 @@ import asyncio
 import json
 
 import pytest
+from ensembling import Chat, box, published_domain
+from ensembling import run as converse
 from playing import run
 from worlds import cancellation, world
 
+from orchestra_lib.ensemble import build_domain
 from orchestra_lib.environment.domain_tools import (
     ASK_USER,
     chat_task,
@@ -15,12 +18,14 @@ from orchestra_lib.environment.domain_tools import (
     messages_of,
     state_of,
 )
+from orchestra_lib.environment.policy_text import policy_text
 from orchestra_lib.environment.success import judge
 from orchestra_lib.environment.user import DONE, YES, StatedUser
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.tool import CallStatus, ToolCall, ToolKind
 from orchestra_lib.toolkit.arguments import check
+from orchestra_lib.trajectory import StopReason
 
 EMAIL = "omar_haddad_2380@example.org"
 WORK = (
@@ -120,3 +125,34 @@ def test_the_chat_task_shows_policy_and_opening():
     task = chat_task(world(), cancellation())
     assert "# Bike hire policy" in task.text
     assert task.text.endswith(cancellation().instruction)
+
+
+def test_in_protocol_toolorchestra_a_message_goes_to_the_user_and_the_reply_comes_back_as_the_users_words():
+    assignment = cancellation()
+    orchestrator = Chat(
+        "<message>What is your e-mail address?</message>",
+        box("find_member_by_email", email=EMAIL),
+        box("get_member", member_id="omar_haddad_2380"),
+        box("get_hire", hire_id="H1003"),
+        box("cancel_hire", hire_id="H1003", reason="illness"),
+        "<message>Cancelled, $50.00 go back. Is there anything else?</message>",
+    )
+    policy, tools = build_domain(
+        orchestrator, {}, policy_text(world().domain), domain_tools(world(), StatedUser(assignment))
+    )
+    trajectory = converse(policy, tools, text=assignment.instruction)
+    verdict = judge(world(), assignment, state_of(world(), trajectory), messages_of(trajectory))
+    assert (verdict.success, trajectory.stop) == (True, StopReason.ANSWERED)
+    [_, opening, asked, told] = orchestrator.requests[1].messages
+    assert [one["role"] for one in (opening, asked, told)] == ["user", "assistant", "user"]
+    assert told["content"] == f"My e-mail address is {EMAIL}."
+    assert ASK_USER not in str(orchestrator.requests[1])
+
+
+def test_an_experts_message_goes_to_the_user_too():
+    orchestrator = Chat(box("call_expert", expert="expert-1"), "<message>Anything else?</message>")
+    experts = published_domain(gpt_5=["What is your e-mail address?"])
+    policy, tools = build_domain(orchestrator, experts, "Help.", domain_tools(world(), StatedUser(cancellation())))
+    trajectory = converse(policy, tools, text="Hello")
+    assert messages_of(trajectory) == ("What is your e-mail address?", "Anything else?")
+    assert trajectory.calls[1].observation.text == f"My e-mail address is {EMAIL}."

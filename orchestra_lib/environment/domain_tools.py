@@ -18,10 +18,10 @@ from orchestra_lib.json_writing import spoken
 from orchestra_lib.pricing import Attempt, Price
 from orchestra_lib.protocols import Situation, Tool, ToolResult
 from orchestra_lib.task import Task
+from orchestra_lib.tool import ASK_USER as ASK_USER
 from orchestra_lib.tool import CallStatus, ToolKind, ToolSpec
 from orchestra_lib.trajectory import Call, Trajectory, Turn
 
-ASK_USER = "ask_user"
 _TIMEOUT_S = 30.0
 _USER_TIMEOUT_S = 120.0
 
