@@ -5,9 +5,11 @@ Wrong guesses are counted, per address and altogether, and answered ever later. 
 login but its own page: no other route, no file, no stream.
 """
 
+import base64
 import hashlib
 import hmac
 import html
+import importlib.util
 import secrets
 import time
 from collections import defaultdict, deque
@@ -32,6 +34,8 @@ _WINDOW_S, _TRIES, _TRIES_OF_ALL = 60.0, 5, 50
 _MAX_SESSIONS = 1000
 _MAX_FORM = 10_000
 _STATIC = Path(__file__).parent / "static"
+_FONTS = "templates/frontend/static/fonts/IBMPlexSans"
+"""Where Gradio keeps the font of all pages."""
 
 
 class Login:
@@ -200,10 +204,23 @@ def _styles() -> str:
     tokens, parts = ((_STATIC / f"{name}.css").read_text("utf-8") for name in ("tokens", "components"))
     dark = tokens[tokens.index(".dark{") :].partition("}")[0].replace(".dark{", ":root{")
     return (
-        f"{tokens}@media (prefers-color-scheme:dark){{{dark}}}}}{parts}"
+        f"{_font()}{tokens}@media (prefers-color-scheme:dark){{{dark}}}}}{parts}"
         "body{margin:0;background:var(--wb-bg)}.lg{min-height:100vh;display:grid;place-items:center;padding:16px}"
         ".lg-box{display:grid;gap:12px;width:min(360px,100%);padding:24px!important}.lg-box h1{font-size:20px;margin:0}"
         ".lg-lab{font-weight:600}.lg-box input{flex:1;border:0;background:none;font:inherit;color:inherit}"
         ":root body .wb .lg-box input:focus-visible{outline:0}"
         ".lg-bad{color:var(--wb-bad)}"
+    )
+
+
+def _font() -> str:
+    """The font of all pages, in the sheet itself; nothing where this Gradio has it elsewhere."""
+    gradio = importlib.util.find_spec("gradio")
+    folder = Path(next(iter((gradio and gradio.submodule_search_locations) or ()), "")) / _FONTS
+    faces = ((400, folder / "IBMPlexSans-Regular.woff2"), (700, folder / "IBMPlexSans-Bold.woff2"))
+    return "".join(
+        f'@font-face{{font-family:"IBM Plex Sans";font-weight:{weight};'
+        f"src:url(data:font/woff2;base64,{base64.b64encode(file.read_bytes()).decode()})}}"
+        for weight, file in faces
+        if file.is_file()
     )

@@ -61,14 +61,14 @@ def create_app(
         app.include_router(router, prefix="/api")
     docs.install(app)
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
-    _mount_pages(app)
+    _mount_pages(app, login=password is not None)
     if password is not None:
         app.add_middleware(Login, password=password)
     app.add_middleware(Guard, host=host)
     return app
 
 
-def _mount_pages(app: FastAPI) -> None:
+def _mount_pages(app: FastAPI, *, login: bool) -> None:
     with warnings.catch_warnings():
         # Several pages on a FastAPI app exclude server-side rendering; we never asked for it.
         warnings.filterwarnings("ignore", message="SSR mode is not supported", category=UserWarning)
@@ -77,7 +77,7 @@ def _mount_pages(app: FastAPI) -> None:
             _pages(),
             path="/",
             theme=shell.theme(),
-            head=shell.head(),
+            head=shell.head(login=login),
             favicon_path=str(STATIC / "mark.svg"),
             footer_links=[],
             run_history=False,

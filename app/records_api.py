@@ -64,6 +64,11 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
         """How many runs each filter alone hides, for a reader who wonders which one to drop."""
         return dict(store.hidden(filtering.parts(filtering.read_filter(request.query_params))))
 
+    @made.get("/trajectories/count")
+    def counted() -> dict[str, int]:
+        """How many trajectories the store has."""
+        return {"trajectories": store.count()}
+
     @made.get("/trajectories/overview")
     def overview(request: Request) -> dict[str, Any]:
         wanted = filtering.read_filter(request.query_params)

@@ -1,5 +1,7 @@
 """With a password nothing is served before the login: no page, no route, no file, no stream."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,6 +81,12 @@ def test_a_browser_is_led_to_the_login_and_back_to_where_it_was(client):
     assert log_in(client, goal="/tools?tool=x").headers["location"] == "/tools?tool=x"
     assert client.get("/").text == "inside"
     assert client.get("/events").text == "data: 1\n\n"
+
+
+def test_the_login_page_brings_the_font_of_the_others_and_no_other_file(client):
+    page = client.get("/login").text
+    assert 'font-family:"IBM Plex Sans";font-weight:700;src:url(data:font/woff2;base64,d09GMg' in page
+    assert not re.search(r'url\((?!data:)|src="|href="', page)
 
 
 def test_no_script_reads_the_cookie_and_no_other_site_sends_it(client):

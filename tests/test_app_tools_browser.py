@@ -264,4 +264,22 @@ def test_a_login_stands_before_every_page_and_its_stream(browser, tmp_path):
         page.keyboard.press("Enter")
         page.wait_for_selector("#wb[data-ready]", timeout=30_000)
         expect(page.locator("#card h2")).to_have_text("Coder")
+        other = context.new_page()
+        other.goto(f"{address}/sql")
+        other.wait_for_selector("#wb[data-ready]", timeout=30_000)
+        kept = context.cookies()
+        page.get_by_role("button", name="Log out").click()
+        expect(page).to_have_title("Log in · Orchestra Workbench")
+        expect(other).to_have_title("Log in · Orchestra Workbench")
+        context.add_cookies(kept)  # whoever kept the cookie has nothing
+        assert context.request.get(f"{address}/api/state").status == 401
         context.close()
+
+
+def test_without_a_login_there_is_no_way_out_and_every_page_counts_alike(open_page, base_url):
+    page = open_page("/tools")
+    told = page.evaluate("async () => (await (await fetch('/api/trajectories/count')).json()).trajectories")
+    for path in ("/tools", "/sql", "/trajectories", "/compare", "/"):
+        page.goto(base_url + path)
+        expect(page.locator("#count")).to_have_text(f"{told} trajector{'y' if told == 1 else 'ies'}")
+        expect(page.get_by_role("button", name="Log out")).to_have_count(0)

@@ -31,13 +31,18 @@ _MARK = (
 )
 
 
-def head() -> str:
-    """The style sheets and the module that starts a page, all from this server."""
+def head(*, login: bool = False) -> str:
+    """The style sheets and the module that starts a page, all from this server.
+
+    With a `login` the pages offer to log out.
+    """
+    door = '<meta name="wb-login" content="on">' if login else ""
     sheets = "".join(
         f'<link rel="stylesheet" href="/wb/{name}.css">'
         for name in ("tokens", "components", "workbench", "live", "tools", "sql", "records", "compare", "reward")
     )
-    return f'<meta name="color-scheme" content="light dark">{sheets}<script type="module" src="/wb/main.js"></script>'
+    script = '<script type="module" src="/wb/main.js"></script>'
+    return f'<meta name="color-scheme" content="light dark">{door}{sheets}{script}'
 
 
 def theme() -> gr.themes.Base:

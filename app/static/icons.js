@@ -37,6 +37,7 @@ const SHAPES = {
     ),
   ],
   back: [path("M10 3 5 8l5 5")],
+  door: [path("M9.5 2.5h-6v11h6M6.5 8h7.5m-3-3 3 3-3 3")],
   down: [path("M8 2.5v10m-4-4 4 4 4-4")],
   star: [path("m8 2 1.8 3.9 4.2.5-3.1 2.9.8 4.2L8 11.4l-3.7 2.1.8-4.2L2 6.4l4.2-.5z")],
   columns: [["rect", { x: 2.5, y: 3, width: 11, height: 10, rx: 1.4 }], path("M6.2 3v10M9.8 3v10")],

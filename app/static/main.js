@@ -3,12 +3,14 @@
 import { ready } from "./dom.js";
 import { icon } from "./icons.js";
 import * as theme from "./theme.js";
+import * as topbar from "./topbar.js";
 
 theme.start();
 const root = await ready("wb");
 document.getElementById("theme").replaceChildren(icon("half"));
 for (const node of root.querySelectorAll("[data-icon]"))
   node.replaceChildren(icon(node.dataset.icon, "small" in node.dataset));
+topbar.start(root.dataset.page);
 const page = await import(`./${root.dataset.page}.js`);
 await page.start();
 root.dataset.ready = "";

@@ -11,6 +11,8 @@ export class Refused extends Error {
 
 async function answer(response) {
   if (response.ok) return response;
+  // The login has run out: it is asked for, and leads back here.
+  if (response.status === 401 && document.querySelector('meta[name="wb-login"]')) location.reload();
   const data = await response.json().catch(() => ({}));
   throw new Refused(data.error ?? data.detail ?? `the server answered ${response.status}`, response.status);
 }

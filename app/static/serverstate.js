@@ -2,8 +2,9 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { plain, plural } from "./format.js";
+import { plain } from "./format.js";
 import { Refused, getJson } from "./server.js";
+import { showCount } from "./topbar.js";
 import { weightsNotice } from "./weights.js";
 
 const POLL_MS = { weights: 1500, running: 3000, idle: 8000 };
@@ -22,7 +23,7 @@ export class ServerState {
     try {
       const state = await getJson("/api/state");
       this.weights = weightsNotice(state.weights);
-      byId("count").textContent = plural(state.trajectories, "trajectory").replace(/trajectorys$/, "trajectories");
+      showCount(state.trajectories);
       this.onState(state);
       next = this.weights ? POLL_MS.weights : state.running.length ? POLL_MS.running : POLL_MS.idle;
       if (this.problem?.kind === "state") this.problem = null;

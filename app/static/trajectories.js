@@ -9,6 +9,7 @@ import { closeMenus, drawColumns, drawExport, drawViews, startMenus } from "./me
 import { Picked, hearOthers } from "./picked.js";
 import { RowList } from "./rowlist.js";
 import { chosenColumns, headCells, runRow, template } from "./runrow.js";
+import { showCount } from "./topbar.js";
 import { moveCard, openObservation } from "./cards.js";
 import * as keys from "./keys.js";
 
@@ -191,7 +192,7 @@ class Trajectories {
     const { matches, total } = this.overview;
     this.filters.offer(this.overview, this.query);
     put(byId("matches"), el("b", { text: count(matches) }), ` of ${count(total)}`);
-    byId("count").textContent = `${count(total)} trajector${total === 1 ? "y" : "ies"}`;
+    showCount(total);
     put(byId("hiding"), matches ? this.hiding("hides") : null);
     if (this.page?.rows.length === 0) this.rows.replace(this.nothing(total));
   }

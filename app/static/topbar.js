@@ -1,0 +1,53 @@
+// What the top bar shows on every page: how many trajectories the store has, and the way out where there is a login.
+
+import { byId, el } from "./dom.js";
+import { count } from "./format.js";
+import { icon } from "./icons.js";
+import { getJson } from "./server.js";
+
+const COUNTING = new Set(["live", "trajectories"]); // pages that are told the number with their own answers
+const doors = new BroadcastChannel("wb-login");
+
+/** The number of trajectories in the store. */
+export function showCount(total) {
+  byId("count").textContent = `${count(total)} trajector${total === 1 ? "y" : "ies"}`;
+}
+
+export function start(page) {
+  if (!COUNTING.has(page)) {
+    ask();
+    addEventListener("focus", ask);
+  }
+  if (document.querySelector('meta[name="wb-login"]')) offerLogout();
+}
+
+async function ask() {
+  const found = await getJson("/api/trajectories/count").catch(() => null); // the page itself says what is wrong
+  if (found) showCount(found.trajectories);
+}
+
+function offerLogout() {
+  const leave = () => location.assign("/login");
+  const button = el(
+    "button",
+    {
+      class: "wb-btn ghost sm icon",
+      id: "logout",
+      type: "button",
+      "aria-label": "Log out",
+      title: "Log out",
+      on: {
+        click: async () => {
+          await fetch("/logout", { method: "POST", redirect: "manual" }).catch(() => {});
+          doors.postMessage("out");
+          leave();
+        },
+      },
+    },
+    icon("door"),
+  );
+  byId("theme").after(button);
+  // The other tabs of this browser have lost the same cookie.
+  doors.addEventListener("message", leave);
+  addEventListener("pageshow", (event) => event.persisted && location.reload()); // the back button shows nothing kept
+}
