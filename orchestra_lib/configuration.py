@@ -15,6 +15,7 @@ The file has the fields of `Order`, so that what a run was started with can be s
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.trajectory import Setting
 from orchestra_lib.workbench import Order
+
+MAX_ROLLOUTS = 256
+"""Rollouts of a group that one command starts."""
 
 
 def resolve(file: Path | None, sets: Sequence[str], flags: Mapping[str, Any]) -> Order:
@@ -39,6 +43,28 @@ def resolve(file: Path | None, sets: Sequence[str], flags: Mapping[str, Any]) ->
         _put(data, name, value, where=f"--{name}")
     order: Order = from_data(data, Order, where=str(file or "order"))
     return order
+
+
+def changed(order: Order, flags: Mapping[str, Any]) -> Order:
+    """An order with other values under dotted names, as `resolve` reads them.
+
+    Words of the user's own no longer say what other weights say, so they go with them.
+    """
+    data = to_data(order)
+    if any(name.startswith("preference.") for name in flags):
+        data["preference"]["sentence"] = None
+    for name, value in flags.items():
+        _put(data, name, value, where=f"--{name}")
+    made: Order = from_data(data, Order, where="order")
+    return made
+
+
+def rollouts(order: Order, count: int, group: str) -> tuple[Order, ...]:
+    """The same order so many times over, as one group; seeds go up by one. Raises `BadInput` for less than 1."""
+    if not 1 <= count <= MAX_ROLLOUTS:
+        raise BadInput(f"a group of {count}; play 1 to {MAX_ROLLOUTS} rollouts")
+    first = order.seed or 0
+    return tuple(replace(order, group=group, seed=first + n) for n in range(count))
 
 
 def order_of(setting: Setting) -> Order:

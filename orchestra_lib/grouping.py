@@ -7,6 +7,8 @@ from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.ledger import Flag, ledger, repriced
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.reward_report import Rollout
+from orchestra_lib.store.groups import checked_group
+from orchestra_lib.store.store import Store
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.toolkit.arguments import check
 from orchestra_lib.trajectory import Call, Setting, StopReason, Trajectory, Turn
@@ -43,6 +45,20 @@ def uncosted(trajectories: Sequence[Trajectory]) -> tuple[Rollout, ...]:
     """
     _check_group(trajectories, any_table=True, any_preference=True)
     return tuple(map(_rollout, trajectories))
+
+
+def make(store: Store, name: str, run_ids: Sequence[str]) -> None:
+    """Put stored runs of one task, with the same tools and price table, into a group that may have runs already.
+
+    They may have been played under different preferences: a pair of those is what preferences are learnt from.
+    Raises `BadInput` naming the run and the remedy where they are no group; nothing is changed then.
+    """
+    wanted = list(dict.fromkeys(run_ids))
+    members = [store.get(run_id) for run_id in (*store.members(checked_group(name)), *wanted)]
+    if not wanted:
+        raise BadInput("a group needs runs; name some")
+    _check_group(members, any_table=False, any_preference=True)
+    store.group(name, wanted)
 
 
 def _check_group(trajectories: Sequence[Trajectory], *, any_table: bool, any_preference: bool) -> None:

@@ -26,8 +26,9 @@ from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.preference import Preference, describe
 from orchestra_lib.pricelist import find_table, load_tables
 from orchestra_lib.pricing import Attempt, PriceTable
-from orchestra_lib.protocols import Policy, Tool
+from orchestra_lib.protocols import Policy, PolicySpec, Tool
 from orchestra_lib.record import record
+from orchestra_lib.replay_process import Answer, replay_offline
 from orchestra_lib.roster import Offer, Roster
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.groups import checked_group
@@ -210,6 +211,35 @@ class Workbench:
             raise
         except BadInput:
             return unfold(self.store.get(run_id))
+
+    def replay(self, run_id: str, *, keep: bool = False) -> tuple[Answer, str | None]:
+        """Play a run again from its record, in a process without a network; with `keep` as a run, whose id comes too.
+
+        Blocks. Raises `BadInput` for an unknown run and one that cannot be replayed.
+        """
+        events = self.events(run_id)
+        found = replay_offline(events, self.home, self._bounds(fold(events).setting))
+        if not keep:
+            return found, None
+        origin = f"replay of {run_id}"
+        setting = replace(found.trajectory.setting, run_id=self._new_id(), started_at=self._now(), origin=origin)
+        kept = replace(found.trajectory, setting=setting)
+        with self.journal.open(kept.id) as writer:
+            for event in unfold(kept):
+                writer.append(event)
+        self.store.add(kept)
+        return found, kept.id
+
+    def _bounds(self, setting: Setting) -> PolicySpec | None:
+        """What bounds a turn of a run's orchestrator, which only a limit in USD asks for; None where nobody knows."""
+        if setting.limits.cost_usd is None or setting.orchestrator == TRY_OUT:
+            return None
+        try:
+            if setting.protocol == chat.PROTOCOL:
+                return self.roster.orchestrator(setting.orchestrator).spec
+            return self.roster.ensemble(setting.orchestrator)[0].spec
+        except BadInput:
+            return None
 
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
         history = self._history(order)

@@ -4,27 +4,31 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from orchestra_lib import event as ev
+from orchestra_lib.check import CheckKind
 from orchestra_lib.cli.progress import WeightsProgress
-from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, printable, seconds
-from orchestra_lib.configuration import resolve
+from orchestra_lib.cli.terminal import VERDICTS, dollars, note, one_line, print_json, print_table, printable, seconds
+from orchestra_lib.configuration import resolve, rollouts
 from orchestra_lib.ensemble import side_by_side
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Event, apply
+from orchestra_lib.forking import before_fork
 from orchestra_lib.paths import home
 from orchestra_lib.preference import parse_weights
 from orchestra_lib.report import call_cost_usd, report
+from orchestra_lib.store.groups import checked_group
+from orchestra_lib.store.store import Store
 from orchestra_lib.toolkit.function import load_function
 from orchestra_lib.trajectory import StopReason, Trajectory
-from orchestra_lib.workbench import Order, Workbench
+from orchestra_lib.workbench import Order, Workbench, new_run_id
 
 
 def run(
@@ -46,6 +50,12 @@ def run(
     time_limit: Annotated[float | None, typer.Option(help="Seconds at most.")] = None,
     token_limit: Annotated[int | None, typer.Option(help="Tokens at most, in and out together.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed for models that sample.")] = None,
+    reference: Annotated[str | None, typer.Option(help="The expected answer: the run is graded by it.")] = None,
+    check: Annotated[
+        CheckKind | None, typer.Option(help="How the answer is compared; its parameters are --set check.NAME=…")
+    ] = None,
+    group: Annotated[int | None, typer.Option(help="Play it so many times at once, as one group to compare.")] = None,
+    group_name: Annotated[str | None, typer.Option(help="The group's name; a new one if left out.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with these settings; flags win over it.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a.b=c over the file. Repeat it.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the whole trajectory as JSON.")] = False,
@@ -56,24 +66,78 @@ def run(
         "orchestrator": orchestrator,
         "protocol": protocol,
         "prices": prices,
-        "tools": _tool_names(tools),
+        "tools": tool_names(tools),
         "limits.max_turns": max_turns,
         "limits.cost_usd": cost_limit,
         "limits.time_s": time_limit,
         "limits.tokens": token_limit,
         "seed": seed,
+        "reference": reference,
+        "check.kind": check,
     }
-    goals, tool_weights = parse_weights(prefer or [])
-    flags |= {f"preference.{goal}": weight for goal, weight in goals.items()}
-    flags |= {f"preference.tools.{name}": weight for name, weight in tool_weights.items()}
-    given = {name: value for name, value in flags.items() if value is not None}
-    trajectory = asyncio.run(_play(resolve(config, set_ or [], given)))
+    given = given_flags(flags | preference_flags(prefer))
+    order = resolve(config, set_ or [], given)
+    if group is not None or group_name is not None:
+        _run_group(rollouts(order, group or 1, _free_name(group_name)), json)
+        return
+    (trajectory,) = asyncio.run(play([order]))
+    show_end(trajectory, json)
+
+
+def given_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The flags that were given, by dotted names."""
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def preference_flags(prefer: Sequence[str] | None) -> dict[str, Any]:
+    """What `--prefer` says, by dotted names."""
+    goals, tools = parse_weights(prefer or [])
+    of_tools = {f"preference.tools.{name}": weight for name, weight in tools.items()}
+    return {f"preference.{goal}": weight for goal, weight in goals.items()} | of_tools
+
+
+def show_end(trajectory: Trajectory, json: bool) -> None:
+    """Print how a run ended; exit code 1 when it has no answer."""
     if json:
         print_json(report(trajectory))
     else:
         _conclude(trajectory)
     if trajectory.stop is not StopReason.ANSWERED:
         raise typer.Exit(1)
+
+
+def _free_name(name: str | None) -> str:
+    name = checked_group(name or f"group-{new_run_id()}")
+    with Store.open(home()) as store:
+        if store.members(name):
+            raise BadInput(f"there is a group {name!r} already; choose another name, or leave --group-name out")
+    return name
+
+
+def _run_group(orders: Sequence[Order], json: bool) -> None:
+    name = orders[0].group
+    played = asyncio.run(play(orders))
+    if json:
+        print_json({"group": name, "runs": [report(one) for one in played]})
+    else:
+        head = ("id", "seed", "status", "calls", "cost", "time", "answer")
+        print_table(head, [_rollout_line(one) for one in played])
+    if len(played) > 1 and len({_moves(one) for one in played}) == 1:
+        who = orders[0].orchestrator
+        note(f"all {len(played)} made the same calls and gave the same answer: {who} does not sample")
+    note(f"group {name}: `orchestra reward {name}` compares them once they are graded")
+    if any(one.stop is not StopReason.ANSWERED for one in played):
+        raise typer.Exit(1)
+
+
+def _moves(trajectory: Trajectory) -> tuple[object, ...]:
+    return (trajectory.answer, *((call.call.tool, call.call.arguments_text) for call in trajectory.calls))
+
+
+def _rollout_line(one: Trajectory) -> list[str]:
+    cost, answer = dollars(one.bill().cost_usd), one_line(one.answer or "", 60)
+    calls, seed = str(len(one.calls)), str(one.setting.seed)
+    return [one.id, seed, one.status, calls, cost, seconds(one.finished_s), answer]
 
 
 def prompts(task: Annotated[str, typer.Argument(help="A task.")]) -> None:
@@ -125,7 +189,8 @@ def _password(variable: str | None, file: Path | None, environ: Mapping[str, str
 COMMANDS: dict[str, Callable[..., None]] = {"app": app, "run": run, "prompts": prompts}
 
 
-def _tool_names(text: str | None) -> tuple[str, ...] | None:
+def tool_names(text: str | None) -> tuple[str, ...] | None:
+    """What `--tools` names; None when it was left out."""
     if text is None:
         return None
     if text.strip() == "none":
@@ -136,19 +201,22 @@ def _tool_names(text: str | None) -> tuple[str, ...] | None:
     return names
 
 
-def _with_functions(order: Order, workbench: Workbench) -> Order:
+def _with_functions(orders: Sequence[Order], workbench: Workbench) -> list[Order]:
     """Load the user's own functions among the tools; only here, so that no page or file of others can name code."""
-    names = []
-    for name in order.tools or ():
+    loaded: dict[str, str] = {}
+    for name in dict.fromkeys(name for order in orders for name in order.tools or ()):
         if ".py:" in name:
             function = load_function(name)
             workbench.roster.add(function)
-            name = function.spec.name
-        names.append(name)
-    return order if order.tools is None else replace(order, tools=tuple(names))
+            loaded[name] = function.spec.name
+    return [
+        order if order.tools is None else replace(order, tools=tuple(loaded.get(name, name) for name in order.tools))
+        for order in orders
+    ]
 
 
-async def _play(order: Order) -> Trajectory:
+async def play(orders: Sequence[Order]) -> list[Trajectory]:
+    """Play runs side by side, telling what happens, and keep them. Raises `BadInput` before any of them starts."""
     cancel = asyncio.Event()
     # The first Ctrl-C stops the run and keeps its record; the handler is gone then, so a second one ends the program.
     loop = asyncio.get_running_loop()
@@ -159,32 +227,42 @@ async def _play(order: Order) -> Trajectory:
 
     loop.add_signal_handler(signal.SIGINT, stop)
     workbench = Workbench(home())
-    order = _with_functions(order, workbench)
-    trajectory: Trajectory | None = None
     try:
-        async with aclosing(workbench.play(order, cancel=cancel)) as events:
-            async for event in events:
-                trajectory = apply(trajectory, event)
-                _tell(event, trajectory)
+        named = _with_functions(orders, workbench)
+        streams = [workbench.play(order, cancel=cancel) for order in named]
+        marks = [f"#{n} " if len(streams) > 1 else "" for n in range(1, len(streams) + 1)]
+        return list(await asyncio.gather(*map(_follow, streams, marks)))
     finally:
         await workbench.close()
+
+
+async def _follow(stream: AsyncGenerator[Event, None], mark: str) -> Trajectory:
+    trajectory: Trajectory | None = None
+    async with aclosing(stream) as events:
+        async for event in events:
+            trajectory = apply(trajectory, event)
+            _tell(event, trajectory, mark)
     assert trajectory is not None
     return trajectory
 
 
-def _tell(event: Event, trajectory: Trajectory) -> None:
+def _tell(event: Event, trajectory: Trajectory, mark: str) -> None:
     match event:
         case ev.RunStarted(setting=setting):
-            note(f"{setting.orchestrator} · {setting.sentence}")
+            note(f"{mark}{setting.orchestrator} · {setting.sentence}")
         case ev.Generated(turn=turn, generation=generation):
             if generation.reasoning:
-                note(f"{turn}  {one_line(generation.reasoning, 160)}")
+                note(f"{mark}{turn}  {one_line(generation.reasoning, 160)}")
             for call in generation.calls:
-                note(f"{turn}  → {call.tool} {one_line(call.arguments_text, 120)}")
+                note(f"{mark}{turn}  → {call.tool} {one_line(call.arguments_text, 120)}")
+        case ev.Graded(grade=None, fault=fault):
+            note(f"ungraded: {fault.message if fault else 'no reason'}")
+        case ev.Graded(grade=grade):
+            note(f"{VERDICTS[grade.outcome]}: {one_line(grade.reason or '', 300)}")
         case ev.CallFinished(turn=turn, observation=seen):
             answered = next(call for call in trajectory.calls if call.call.id == seen.call_id)
             cost = dollars(call_cost_usd(answered, trajectory.setting.prices))
-            note(f"{turn}  ← {seen.status} {seconds(seen.latency_s)} {cost}  {one_line(seen.text, 120)}")
+            note(f"{mark}{turn}  ← {seen.status} {seconds(seen.latency_s)} {cost}  {one_line(seen.text, 120)}")
 
 
 def _conclude(trajectory: Trajectory) -> None:
@@ -196,6 +274,11 @@ def _conclude(trajectory: Trajectory) -> None:
         f"{trajectory.status} in {seconds(trajectory.finished_s)}, {len(trajectory.turns)} turns, "
         f"{cost} ({table.name} of {table.dated}{kind}) · {trajectory.id}"
     )
+    if (paid := before_fork(trajectory)) is not None:
+        known = dollars(paid.cost_usd) if paid.cost_usd is not None else f"over {dollars(paid.known_usd)}"
+        note(f"of which {known} was paid before the fork")
+    for said in trajectory.setting.fork.restored if trajectory.setting.fork else ():
+        note(said)
     for fault in trajectory.faults:
         note(f"fault at {fault.where} ({fault.kind}): {fault.message}")
     if trajectory.answer is not None:

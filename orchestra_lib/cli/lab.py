@@ -1,0 +1,212 @@
+"""The lab: a run replayed from its record, forked at a turn, compared with others; and runs put into groups."""
+
+import asyncio
+import json as json_module
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from orchestra_lib import grouping
+from orchestra_lib.cli.running import given_flags, play, preference_flags, show_end, tool_names
+from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
+from orchestra_lib.codec import to_data
+from orchestra_lib.configuration import changed, order_of
+from orchestra_lib.errors import BadInput
+from orchestra_lib.forking import tree_lines
+from orchestra_lib.json_writing import spoken
+from orchestra_lib.paths import home
+from orchestra_lib.replay_process import Answer
+from orchestra_lib.store.forks import Branch
+from orchestra_lib.store.store import Store
+from orchestra_lib.trajectory import Fork
+from orchestra_lib.workbench import Workbench
+
+Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Run = Annotated[str, typer.Argument(metavar="ID", help="A run's id, as `orchestra list` prints it.")]
+_DENIED_BY = {"kernel": "the kernel denied it the network", "python": "Python denied it the network"}
+
+
+def replay(
+    run_id: Run,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what was replayed as a run of its own.")] = False,
+    json: Json = False,
+) -> None:
+    """Play a run again from its recorded answers, without a network: the record comes out the same, byte for byte."""
+    workbench = Workbench(home())
+    try:
+        found, kept = workbench.replay(run_id, keep=keep)
+    finally:
+        asyncio.run(workbench.close())
+    if json:
+        print_json(_replay_data(run_id, found, kept))
+    else:
+        _tell_replay(found, kept)
+    if found.difference is not None:
+        raise typer.Exit(1)
+
+
+def _replay_data(run_id: str, found: Answer, kept: str | None) -> dict[str, Any]:
+    return {
+        "id": run_id,
+        "same": found.difference is None,
+        "difference": to_data(found.difference) if found.difference else None,
+        "sha256": found.sha256,
+        "turns": len(found.trajectory.turns),
+        "calls": len(found.trajectory.calls),
+        "network": f"denied by {found.denied_by}",
+        "kept": kept,
+    }
+
+
+def _tell_replay(found: Answer, kept: str | None) -> None:
+    run = found.trajectory
+    if (other := found.difference) is not None:
+        print(printable(f"differs at {other.path}"))
+        print(printable(f"  recorded  {_shown(other.recorded)}"))
+        print(printable(f"  replayed  {_shown(other.replayed)}"))
+    else:
+        print(f"the same, byte for byte: {len(run.turns)} turns, {len(run.calls)} calls, sha256 {found.sha256}")
+    note(f"replayed in a process of its own: {_DENIED_BY[found.denied_by]}")
+    if kept is not None:
+        note(f"kept as {kept}")
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else one_line(spoken(value), 400)
+
+
+def fork(
+    run_id: Run,
+    turn: Annotated[int | None, typer.Option(help="The turn that is played anew; those before it are kept.")] = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Only show the tree of forks that the run stands in.")] = False,
+    prefer: Annotated[list[str] | None, typer.Option(help="NAME=WEIGHT in place of the run's own. Repeat it.")] = None,
+    orchestrator: Annotated[str | None, typer.Option(help="Who goes on.")] = None,
+    tools: Annotated[str | None, typer.Option(help="Only these, by comma, or 'none'.")] = None,
+    prices: Annotated[str | None, typer.Option(help="Price table, also for what was played before.")] = None,
+    max_turns: Annotated[int | None, typer.Option(help="Turns at most, those before the fork among them.")] = None,
+    cost_limit: Annotated[float | None, typer.Option(help="USD at most, with what was paid before the fork.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds at most, with those before the fork.")] = None,
+    token_limit: Annotated[int | None, typer.Option(help="Tokens at most, with those before the fork.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed for models that sample.")] = None,
+    group: Annotated[str | None, typer.Option(help="Put the fork into this group.")] = None,
+    call: Annotated[
+        str | None, typer.Option(help='Make this call in the turn: {"tool": "…", "arguments": {…}}.')
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Let a run go on otherwise from a turn: other preference, orchestrator, tools, limits, or an edited call."""
+    if tree:
+        _show_tree(run_id, json)
+        return
+    if turn is None:
+        raise BadInput("name the turn that is played anew: --turn K; --tree shows the forks that there are")
+    flags = {
+        "orchestrator": orchestrator,
+        "tools": tool_names(tools),
+        "prices": prices,
+        "limits.max_turns": max_turns,
+        "limits.cost_usd": cost_limit,
+        "limits.time_s": time_limit,
+        "limits.tokens": token_limit,
+        "seed": seed,
+        "group": group,
+        "call": _asked(call),
+        "fork": to_data(Fork(run_id=run_id, turn=turn)),
+    }
+    with Store.open(home()) as store:
+        order = order_of(store.get(run_id).setting)
+    (trajectory,) = asyncio.run(play([changed(order, given_flags(flags | preference_flags(prefer)))]))
+    show_end(trajectory, json)
+
+
+def _asked(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        data = json_module.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"--call is no JSON: {error}") from None
+    if not isinstance(data, dict) or set(data) != {"tool", "arguments"}:
+        raise BadInput('--call: write {"tool": "NAME", "arguments": {…}}')
+    return data
+
+
+def _show_tree(run_id: str, json: bool) -> None:
+    with Store.open(home()) as store:
+        branches = store.forks(run_id)
+    if json:
+        print_json([to_data(one) for one in branches])
+        return
+    rows = [[_branch_name(depth, one, run_id), *_branch_cells(one)] for depth, one in tree_lines(branches)]
+    print_table(("run", "from turn", "status", "orchestrator", "cost", "time", "preference"), rows)
+
+
+def _branch_name(depth: int, one: Branch, here: str) -> str:
+    return "  " * depth + ("└ " if depth else "") + one.id + (" ←" if one.id == here else "")
+
+
+def _branch_cells(one: Branch) -> list[str]:
+    cost = dollars(one.cost_usd) + (" nominal" if one.nominal and one.cost_usd else "")
+    turn = "" if one.turn is None else f"{one.turn}{' edited' if one.edited else ''}"
+    return [turn, one.status, one.orchestrator, cost, seconds(one.latency_s), one_line(one.sentence, 60)]
+
+
+groups_app = typer.Typer(help="Groups of runs of one task, to compare: list, show, make, drop.", no_args_is_help=True)
+
+
+@groups_app.command("list")
+def list_groups(json: Json = False) -> None:
+    """List the groups, the one with the latest run first."""
+    with Store.open(home()) as store:
+        found = store.groups()
+    if json:
+        print_json([to_data(one) for one in found])
+        return
+    rows = [[one.name, str(one.runs), str(one.solved), str(one.ungraded), one_line(one.task, 60)] for one in found]
+    print_table(("group", "runs", "solved", "ungraded", "task"), rows)
+
+
+@groups_app.command("show")
+def show_group(name: Annotated[str, typer.Argument(help="A group's name.")], json: Json = False) -> None:
+    """List the runs of one group."""
+    with Store.open(home()) as store:
+        ids = store.members(name)
+        if not ids:
+            raise BadInput(f"there is no group {name!r}; `orchestra groups list` shows them")
+        runs = [store.get(run_id) for run_id in ids]
+    if json:
+        print_json({"name": name, "runs": list(ids)})
+        return
+    rows = [
+        [run.id, run.status, run.setting.orchestrator, dollars(run.bill().cost_usd), seconds(run.finished_s),
+         {True: "solved", False: "not solved", None: "ungraded"}[run.outcome]]
+        for run in runs
+    ]  # fmt: skip
+    print_table(("id", "status", "orchestrator", "cost", "time", "outcome"), rows)
+
+
+@groups_app.command("make")
+def make_group(
+    name: Annotated[str, typer.Argument(help="The group's name; one that is there grows.")],
+    run_ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Runs of one task.")],
+) -> None:
+    """Make stored runs of one task a group, or add to one."""
+    with Store.open(home()) as store:
+        grouping.make(store, name, run_ids)
+        print(f"{len(store.members(name))} runs in {printable(name)}")
+
+
+@groups_app.command("drop")
+def drop_from_group(
+    name: Annotated[str, typer.Argument(help="The group's name.")],
+    run_ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Runs that were put into it by hand.")],
+) -> None:
+    """Take runs out of a group that somebody put them into; the runs stay."""
+    with Store.open(home()) as store:
+        store.group(name, run_ids, on=False)
+        print(f"{len(store.members(name))} runs in {printable(name)}")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"replay": replay, "fork": fork}
+GROUPS: dict[str, typer.Typer] = {"groups": groups_app}
