@@ -195,13 +195,15 @@ class Workbench:
             raise
         return replace(setting, fork=replace(setting.fork, restored=said))
 
-    def _history(self, order: Order) -> tuple[Event, ...]:
-        fork, call = order.fork, order.call
-        if fork is None:
-            if call is not None:
+    def _origin(self, order: Order) -> tuple[Task, tuple[Event, ...]]:
+        """The task of an order, and the events that the run begins with."""
+        task = Task(text=order.task, reference=order.reference, check=order.check)
+        if order.fork is None:
+            if order.call is not None:
                 raise BadInput("an edited call belongs to a fork; name the run and the turn")
-            return ()
-        return shared(self.events(fork.run_id), fork)
+            return task, ()
+        events = self.events(order.fork.run_id)
+        return replace(task, id=fold(events[:1]).setting.task.id), shared(events, order.fork)
 
     def events(self, run_id: str) -> list[Event]:
         """The events of a stored run, also of one without a journal. Raises `BadInput` when there is none."""
@@ -242,8 +244,7 @@ class Workbench:
             return None
 
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
-        history = self._history(order)
-        task = Task(text=order.task, reference=order.reference, check=order.check)
+        task, history = self._origin(order)
         grading.check_task(task)
         policy, tools = self._cast(order)
         policy = _edited(policy, tools, order.call, history)
