@@ -19,6 +19,7 @@ _FIELD = re.compile(
     r"(?P<name>\w+)(?::(?P<type>\w+))?(?P<optional>\?)?(?:->(?P<references>\w+))?"
     r"(?:=(?P<values>[^(]+?))?(?:\s*\((?P<unit>[^)]*)\))?(?:\s+--\s+(?P<description>.*))?"
 )
+_MAX_FIELD = 500
 _LISTS = ("parameters", "loads", "lets", "rules", "effects", "effect_text")
 _KEEPS = ("type", "title", "description", "references", "values", "unit", "fields", "item", "key", "minimum", "maximum")
 
@@ -74,9 +75,11 @@ def field_of(written: str | Mapping[str, Any], where: str) -> Data:
         if "fields" in plain:
             plain["fields"] = [field_of(one, f"{where}.fields[{place}]") for place, one in enumerate(plain["fields"])]
         return plain
-    match = _FIELD.fullmatch(written)
+    match = _FIELD.fullmatch(written) if len(written) <= _MAX_FIELD else None
     if match is None:
-        raise BadInput(f"{where}: {written!r} is no field; write name[:type][?][->table][=a|b] [(unit)] [-- words]")
+        raise BadInput(
+            f"{where}: {written[:80]!r} is no field; write name[:type][?][->table][=a|b] [(unit)] [-- words]"
+        )
     plain = {key: value for key, value in match.groupdict().items() if value is not None}
     if "values" in plain:
         plain["values"] = [value.strip() for value in plain["values"].split("|")]

@@ -24,7 +24,10 @@ class World:
 
     def __init__(self, domain: Domain, records: Records) -> None:
         self.domain, self.records = domain, records
-        self.operations = Operations(domain)
+        try:
+            self.operations = Operations(domain)
+        except (TypeError, RecursionError) as error:  # a proposal may hold anything anywhere
+            raise BadInput(f"{domain.name}: an expression is in no form that is known ({error})") from None
 
     @cached_property
     def base(self) -> Base:
@@ -67,7 +70,7 @@ def domain_of(data: object, *, folder: Path = DOMAINS, where: str) -> Domain:
     shapes = _archetype(str(data.get("archetype", "")), folder)
     try:
         plain = resolve(data, shapes, where=where)
-    except (AttributeError, TypeError, ValueError, IndexError) as error:  # a shape that no field should have
+    except (AttributeError, TypeError, ValueError, LookupError) as error:  # a shape that no field should have
         raise BadInput(f"{where}: not in the form of a domain ({error}); see data/domains/README.md") from None
     return from_data(plain, Domain, where=where)
 

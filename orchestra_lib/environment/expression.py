@@ -13,6 +13,7 @@ Evaluation is total: a comparison with null is false (`==` and `!=` apart), arit
 division by zero. What is wrong with an expression is said when it is compiled, with its place.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,10 @@ Scope = dict[str, Any]
 """Names to values while an operation runs; `STATE` stands among them for the records."""
 
 Evaluate = Callable[[Scope], Any]
+MAX_LOOPS = 3
+"""So many loops and scans may stand within one another: each multiplies what an evaluation takes."""
+
+_MOMENT = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d")
 STATE = ""
 """The key of the state in a scope: no name is empty."""
 
@@ -64,6 +69,9 @@ class Compiler:
         self.tables = {table.name: type_of_table(table) for table in domain.tables}
         self._keys = {table.name: table.key for table in domain.tables}
         self._parameters = {one.name: one for one in domain.parameters}
+        self._loops = 0
+        if not _MOMENT.fullmatch(domain.now):
+            raise BadInput(f"{domain.name}: now = {domain.now!r}; write the fixed clock as 2026-05-04T09:00:00, in UTC")
         self._now = domain.now
 
     def compile(self, expression: Expression, names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
@@ -129,10 +137,15 @@ class Compiler:
     def _form(self, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
         if head == "const" and len(rest) == 1:
             return _constant(rest[0])
-        if head in ("record", "records"):
-            return self._records(head, rest, names, where)
-        if head in _LOOPS:
-            return self._loop(head, rest, names, where)
+        if head in ("record", "records") or head in _LOOPS:
+            if self._loops == MAX_LOOPS:
+                raise BadInput(f"{where}: more than {MAX_LOOPS} loops within one another; use fewer")
+            self._loops += head != "record"
+            try:
+                form = self._loop if head in _LOOPS else self._records
+                return form(head, rest, names, where)
+            finally:
+                self._loops -= head != "record"
         parts = [self.compile(part, names, f"{where}[{place}]") for place, part in enumerate(rest)]
         runs, kinds = tuple(run for run, _ in parts), tuple(kind for _, kind in parts)
         if head in _LAZY:

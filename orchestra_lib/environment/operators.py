@@ -71,10 +71,10 @@ def _alike(kinds: Sequence[Type]) -> Type:
 
 def _ordered(kinds: Sequence[Type]) -> Type:
     left, right = kinds
-    if not comparable(left, right) or {left.kind, right.kind} & {Kind.BOOLEAN, Kind.OBJECT, Kind.LIST}:
-        raise TypeError(f"{left.kind} and {right.kind} have no order")
     if {left.kind, right.kind} == {Kind.DATE, Kind.DATETIME}:
         raise TypeError("a date is compared with a date; take date_of of the time")
+    if not comparable(left, right) or {left.kind, right.kind} & {Kind.BOOLEAN, Kind.OBJECT, Kind.LIST}:
+        raise TypeError(f"{left.kind} and {right.kind} have no order")
     return BOOLEAN
 
 

@@ -33,14 +33,15 @@ def validate(world: World) -> tuple[Problem, ...]:
 def _problems(world: World) -> Iterator[Problem]:
     domain = world.domain
     yield from _policy(domain)
+    unsound = [problem for table in domain.tables for problem in (*_structure(table, domain), *_values(table, world))]
+    yield from unsound
+    if unsound:
+        return  # what follows runs on the records and needs them to be what they are said to be
     for table in domain.tables:
-        yield from _structure(table, domain)
-        yield from _values(table, world)
         yield from _statuses(table, world)
         yield from _twins(table, world)
     yield from _finders(world)
-    broken = list(_invariants(world))
-    yield from broken
+    yield from _invariants(world)
     yield from _dead(world)
 
 
