@@ -122,7 +122,7 @@ async def grade(
     reference = task.reference if wish.reference is None else wish.reference
     by = _named(wish, check)
     if by.startswith(_PERSON):
-        raise BadInput(f"a person says the outcome: add --outcome {', '.join(OUTCOMES)}")
+        raise BadInput(f"a person says the outcome: give one of {', '.join(OUTCOMES)}")
     answer = trajectory.answer
     if answer is None and by != CheckKind.STATE:
         words = f"there is no answer: the run ended at {trajectory.stop}"
@@ -195,7 +195,12 @@ def _grade(by: str, verdict: Verdict, now: Callable[[], datetime]) -> Grade:
 
 
 def graded_by(trajectory: Trajectory, wish: Wish) -> bool:
-    """Whether this grader has given a verdict already, so that a repeated pass can leave the run out."""
+    """Whether this grader has given a verdict already, so that a repeated pass can leave the run out.
+
+    What it said is not known to be of the wish's own reference or check.
+    """
+    if wish.reference is not None or wish.check is not None:
+        return False
     check = _check(wish, trajectory.setting.task)
     by = _named(wish, check)
     kinds = {str(kind) for kind in CheckKind} if by == AUTO else {by}
@@ -208,6 +213,6 @@ def with_check(wish: Wish, **changes: object) -> Wish:
     if not given:
         return wish
     if wish.by not in set(CheckKind):
-        raise BadInput(f"{', '.join(given)} belong to a check; name it with --by, for example --by numeric")
+        raise BadInput(f"only a check has {', '.join(given)}; name one, for example --by numeric")
     plain = Check(kind=CheckKind(wish.by))
     return replace(wish, check=replace(plain, **given))  # type: ignore[arg-type]  # Check refuses what is not its own

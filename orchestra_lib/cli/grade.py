@@ -51,6 +51,8 @@ def grade(
     if not 1 <= jobs <= MAX_JOBS:
         raise BadInput(f"--jobs {jobs}; use 1 to {MAX_JOBS}")
     by = checked_by(by)
+    if by.startswith("person:") and outcome is None:
+        raise BadInput("a person says the outcome: add --outcome solved, not-solved or unknown")
     if calibrate:
         asyncio.run(against_people(by, runs or [], jobs, json=json))
         return
