@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "calling", "configuration", "ensemble", "export", "forking", "grading", "grouping", "play", "players", "pricelist",
-    "published", "replay_process", "replaying", "roster", "sampling", "synthesis", "workbench",
+    "calling", "configuration", "ensemble", "export", "forking", "grading", "grouping", "importing", "play", "players",
+    "pricelist", "published", "replay_process", "replaying", "rescoring", "roster", "sampling", "synthesis", "workbench",
 )  # fmt: skip
 FACES = ("cli", "__main__")  # floor 4, with app/
 HEAVY = {
@@ -24,6 +24,7 @@ HEAVY = {
     "openai": "model",
     "duckdb": "store",
     "pyarrow": "export published",  # where tables leave and where foreign ones come in
+    "opentelemetry": "export",
     "pydantic": "codec",
     "genai_prices": "pricebook",
     "math_verify": "judge",

@@ -1,4 +1,4 @@
-"""Finding runs again: list, show, query, rebuild."""
+"""Finding runs again, and handing them on: list, show, query, export, import, rebuild."""
 
 import csv
 import sys
@@ -13,8 +13,10 @@ from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import order_of, to_toml
 from orchestra_lib.errors import BadInput
 from orchestra_lib.export import ExportFormat, write
+from orchestra_lib.importing import ImportFormat, import_file
 from orchestra_lib.paths import home
 from orchestra_lib.report import report
+from orchestra_lib.store.journal import Journal
 from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter, Summary
 
@@ -100,21 +102,64 @@ def query(
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    out: Annotated[Path | None, typer.Argument(help="The file to write; a new folder for hf; none for otlp.")] = None,
     form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.JSONL,
     text: Annotated[str | None, typer.Option(help="Only runs with this in id, task, answer or observations.")] = None,
     orchestrator: Annotated[str | None, typer.Option(help="Only runs conducted by.")] = None,
     tool: Annotated[str | None, typer.Option(help="Only runs that called it.")] = None,
     status: Annotated[str | None, typer.Option(help="Only runs that ended so.")] = None,
+    endpoint: Annotated[str | None, typer.Option(help="otlp: the collector; else OTEL_EXPORTER_OTLP_ENDPOINT.")] = None,
+    content: Annotated[bool, typer.Option("--content", help="otlp: what was said and returned, too.")] = False,
 ) -> None:
-    """Write trajectories to a file, to the folder of a dataset (hf), or send them to a collector (otlp)."""
+    """Write trajectories to a file, to the folder of a dataset (hf), or send their spans to a collector (otlp)."""
     wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status)
+    if form is not ExportFormat.OTLP and (endpoint is not None or content):
+        raise BadInput("--endpoint and --content are for --format otlp")
+    if form is not ExportFormat.OTLP and out is None:
+        raise BadInput(f"name the file to write: orchestra export runs.{form} --format {form}")
+    if form is ExportFormat.OTLP and out is not None:
+        raise BadInput(f"--format otlp writes no file, but {out} is named; leave it out, or say --endpoint URL")
     with Store.open(home()) as store:
-        try:
-            count = write(store.each(wanted), out, form)
-        except OSError as error:
-            raise BadInput(f"{out} cannot be written: {error.strerror}") from None
+        if out is None:
+            _send(store, wanted, endpoint, content)
+        else:
+            _write(store, wanted, out, form)
+
+
+def _write(store: Store, wanted: Filter, out: Path, form: ExportFormat) -> None:
+    try:
+        count = write(store.each(wanted), out, form)
+    except OSError as error:
+        raise BadInput(f"{out} cannot be written: {error.strerror}") from None
     note(f"{count:,} trajectories to {out}")
+
+
+def _send(store: Store, wanted: Filter, endpoint: str | None, content: bool) -> None:
+    from orchestra_lib.export.otlp import send  # OpenTelemetry takes its time to load
+
+    sent = send(store.each(wanted), endpoint=endpoint, content=content)
+    left_out = f"; {sent.running:,} still running were left out" if sent.running else ""
+    note(f"{sent.spans:,} spans of {sent.runs:,} trajectories sent and taken{left_out}")
+
+
+def import_runs(
+    file: Annotated[Path, typer.Argument(help="JSONL of conversations, or a log of inspect_ai (.eval, .json).")],
+    form: Annotated[ImportFormat, typer.Option("--format", help="What the file is.")] = ImportFormat.AUTO,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import the good rows of a file with bad ones.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Take in trajectories that were made elsewhere; what was imported once is not imported again."""
+    imported = import_file(file, Journal(home()), form=form, skip_bad=skip_bad)
+    if json:
+        print_json(to_data(imported))
+    else:
+        print(f"{imported.new:,} new, {imported.known:,} known already, {imported.bad:,} bad")
+    for problem in imported.problems:
+        note(problem)
+    if imported.bad > len(imported.problems):
+        note(f"and {imported.bad - len(imported.problems):,} more bad ones")
+    if imported.bad and not imported.new + imported.known:
+        raise typer.Exit(1)
 
 
 def rebuild(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
@@ -138,5 +183,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "show": show,
     "query": query,
     "export": export,
+    "import": import_runs,
     "rebuild": rebuild,
 }

@@ -144,6 +144,37 @@ class Journal:
             raise StoreFault(f"cannot create the journal {path}: {error.strerror}") from error
         return JournalWriter(path, descriptor)
 
+    def put(self, events: Sequence[Event]) -> bool:
+        """A run that ended elsewhere, whole or not at all; False when a run of its id is there already.
+
+        Its content is on disk when this returns, its name after `sync`. Raises `BadInput` for an id that is no name,
+        ValueError without a `RunStarted`, and `StoreFault`.
+        """
+        run_id = fold(events[:1]).id
+        path = self.path(run_id)
+        part = self.folder / f".{run_id}.{os.getpid()}.part"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with part.open("wb") as file:
+                file.writelines(event_to_line(event).encode() + b"\n" for event in events)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(part, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise StoreFault(f"cannot write the journal {path}: {error.strerror}") from error
+        finally:
+            part.unlink(missing_ok=True)
+        return True
+
+    def sync(self) -> None:
+        """Make sure that the names of the journals are on disk. Raises `StoreFault`."""
+        try:
+            sync_folder(self.folder)
+        except OSError as error:
+            raise StoreFault(f"cannot write {self.folder}: {error.strerror}") from error
+
     def read(self, run_id: str) -> list[Event]:
         """The kept events of a run; see `load`."""
         return list(self.load(run_id).events)
