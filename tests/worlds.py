@@ -1,6 +1,5 @@
 """The mock domain for tests: its world, small variants of it, and assignments in it."""
 
-import copy
 import json
 from functools import cache
 
@@ -24,7 +23,7 @@ def written():
 
 def changed(change=lambda domain, records: None):
     """The mock after `change(domain, records)` of its plain data."""
-    domain, records = copy.deepcopy(written())
+    domain, records = written()
     change(domain, records)
     made = domain_of(domain, where="mock")
     return World(made, records_of(records, made, where="records"))

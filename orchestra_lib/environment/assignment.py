@@ -114,9 +114,12 @@ def read_assignments(file: Path) -> Iterator[Assignment]:
 def write_assignments(assignments: Iterable[Assignment], file: Path) -> int:
     """Write them as JSONL, whole or not at all; gives how many."""
     part, count = file.with_name(f"{file.name}.part"), 0
-    with part.open("w", encoding="utf-8", newline="\n") as out:
-        for one in assignments:
-            out.write(f"{to_line(one)}\n")
-            count += 1
-    part.replace(file)
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as out:
+            for one in assignments:
+                out.write(f"{to_line(one)}\n")
+                count += 1
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
     return count

@@ -70,7 +70,13 @@ def domain_of(data: object, *, folder: Path = DOMAINS, where: str) -> Domain:
     shapes = _archetype(str(data.get("archetype", "")), folder)
     try:
         plain = resolve(data, shapes, where=where)
-    except (AttributeError, TypeError, ValueError, LookupError) as error:  # a shape that no field should have
+    except (
+        AttributeError,
+        TypeError,
+        ValueError,
+        LookupError,
+        RecursionError,
+    ) as error:  # a shape that no field should have
         raise BadInput(f"{where}: not in the form of a domain ({error}); see data/domains/README.md") from None
     return from_data(plain, Domain, where=where)
 

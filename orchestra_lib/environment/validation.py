@@ -8,7 +8,7 @@ from orchestra_lib.environment.arguments import wrong_value
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.expression import STATE, Compiler, Scope, parameters_in, roots
 from orchestra_lib.environment.policy_text import policy_text
-from orchestra_lib.environment.schema import Domain, Field, Mode, Operation, OperationKind, Table
+from orchestra_lib.environment.schema import Domain, Field, FieldType, Mode, Operation, OperationKind, Table
 from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.record import record
 
@@ -86,6 +86,9 @@ def _value(field: Field, value: Any, where: str, world: World) -> Iterator[Probl
         if not field.optional:
             yield Problem(where=where, what="it is missing", remedy="give it, or make the field optional")
         return
+    if field.fields and isinstance(value, list if field.type is FieldType.LIST else dict):
+        yield from _nested(field, value, where, world)
+        return
     if wrong := wrong_value(field, value):
         yield Problem(where=where, what=f"{value!r} {wrong.rstrip('.')}", remedy="correct the value or the field")
         return
@@ -97,9 +100,20 @@ def _value(field: Field, value: Any, where: str, world: World) -> Iterator[Probl
                     what=f"{one!r} is no key of {field.references}",
                     remedy=f"name a record of {field.references}, or add it there",
                 )
+
+
+def _nested(field: Field, value: Any, where: str, world: World) -> Iterator[Problem]:
+    """An object, or the objects of a list."""
+    known = {inner.name for inner in field.fields}
     for place, part in enumerate(value if isinstance(value, list) else [value]):
+        at = f"{where}[{place}]" if isinstance(value, list) else where
+        if not isinstance(part, dict):
+            yield Problem(where=at, what="it must be an object", remedy="correct the value or the field")
+            continue
+        if extra := sorted(part.keys() - known):
+            yield Problem(where=f"{at}.{extra[0]}", what="no such field", remedy="remove it, or add it to the field")
         for inner in field.fields:
-            yield from _value(inner, part.get(inner.name), f"{where}[{place}].{inner.name}", world)
+            yield from _value(inner, part.get(inner.name), f"{at}.{inner.name}", world)
 
 
 def _statuses(table: Table, world: World) -> Iterator[Problem]:
