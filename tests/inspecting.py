@@ -1,7 +1,8 @@
 """An evaluation by inspect_ai with its mock model: `python inspecting.py FOLDER` writes its log there.
 
 Five samples: answered right; wrong by one of two scorers; a tool that fails; a tool that asks another model; a solver
-that breaks. One of the scorers asks a model. `pinned/inspect_sums.eval` is such a log, of inspect_ai 0.3.285, less its paths.
+that breaks. One of the scorers asks a model. `pinned/inspect_sums.eval` is such a log, of inspect_ai 0.3.285, less
+the paths of the machine that wrote it.
 """
 
 import sys

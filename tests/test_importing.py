@@ -80,7 +80,7 @@ def test_turns_say_what_the_messages_say(tmp_path):
     found = taken_in(
         tmp_path,
         {"role": "system", "content": "Be brief."}, ASKED,
-        {"role": "assistant", "content": "Adding.", "reasoning_content": "hm", "tool_calls": [call(id="a"), call(id="b")]},
+        {**SAID, "content": "Adding.", "reasoning_content": "hm", "tool_calls": [call(id="a"), call(id="b")]},
         {"role": "tool", "tool_call_id": "b", "content": "second"},
         {"role": "tool", "tool_call_id": "a", "content": "first"},
         {"role": "user", "content": "Are you sure?"},
@@ -200,7 +200,7 @@ odd_messages = st.lists(
 
 
 @given(odd_messages, json_values)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_row_is_taken_or_refused_in_words(tmp_path_factory, said, tools):
     folder = tmp_path_factory.mktemp("odd")
     file = file_of(folder, json.dumps({"messages": said, "tools": tools}))
@@ -236,8 +236,8 @@ def test_usage_is_that_of_the_log_and_a_cost_is_only_reported(tmp_path):
     """inspect_ai counts what a cache gave beside the input, we within it: 40 + 5."""
     found = samples(tmp_path)
     bill = found["expert"].bill()
-    assert [(row.payee, row.priced_as, row.input_tokens, row.output_tokens, row.cached_tokens) for row in bill.rows] == [
-        ("orchestrator", "model", 90, 16, 10), ("ask", "ask", 0, 0, 0), ("ask", "expert", 12, 3, 5),
+    assert [(row.priced_as, row.input_tokens, row.output_tokens, row.cached_tokens) for row in bill.rows] == [
+        ("model", 90, 16, 10), ("ask", 0, 0, 0), ("expert", 12, 3, 5),
     ]  # fmt: skip
     assert [(row.priced_as, row.input_tokens, row.output_tokens) for row in bill.judge] == [("judge", 16, 1)]
     assert bill.cost_usd is None
@@ -283,10 +283,8 @@ def test_a_log_in_one_file_of_json_says_the_same(tmp_path):
     file = tmp_path / "log.json"
     file.write_text(json.dumps(whole, indent=2))
     one, other = samples(tmp_path / "a"), samples(tmp_path / "b", file)
-    assert {name: unfold(run)[1:] for name, run in one.items()} == {
-        name: unfold(run)[1:] for name, run in other.items()
-    }
-    assert {run.id for run in one.values()} == {run.id for run in other.values()}
+    assert {name: run.id for name, run in one.items()} == {name: run.id for name, run in other.items()}
+    assert [unfold(one[name])[1:] for name in sorted(one)] == [unfold(other[name])[1:] for name in sorted(one)]
 
 
 def zipped(tmp_path, parts):
@@ -318,7 +316,10 @@ def test_a_log_without_times_has_none(tmp_path):
         ({"header.json": "{"}, "not JSON"),
         ({"samples/right_epoch_1.json": "{"}, "samples/right_epoch_1.json: not JSON"),
         ({"samples/right_epoch_1.json": {"messages": 5}}, "messages is 5"),
-        ({"samples/right_epoch_1.json": {"messages": [ASKED], "events": [{"event": "model", "output": []}]}}, "output"),
+        (
+            {"samples/right_epoch_1.json": {"messages": [ASKED], "events": [{"event": "model", "output": [1]}]}},
+            "output",
+        ),
         ({"samples/right_epoch_1.json": {"messages": [ASKED], "scores": {"a": 1}}}, "scores.a is 1"),
     ],
 )
