@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
-from app import compare_api, detail_api, finding_api, rail_api, records_api, reward_api, stream, views
+from app import compare_api, detail_api, finding_api, grade_api, rail_api, records_api, reward_api, stream, views
 from app.answers import NotFound as NotFound
 from app.answers import json_body as json_body
 from app.runs import RunManager
@@ -37,7 +37,8 @@ def install(app: FastAPI, workbench: Workbench, runs: RunManager) -> None:
     app.include_router(_record_routes(workbench, runs), prefix="/api")
     app.include_router(records_api.router(workbench, runs), prefix="/api")
     app.include_router(detail_api.router(runs), prefix="/api")
-    app.include_router(compare_api.router(runs), prefix="/api")
+    app.include_router(compare_api.router(runs, workbench.store), prefix="/api")
+    app.include_router(grade_api.router(workbench, runs), prefix="/api")
     app.include_router(reward_api.router(workbench, runs), prefix="/api")
     app.include_router(rail_api.router(runs), prefix="/api")
     app.include_router(finding_api.router(runs), prefix="/api")

@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestra_lib import codec
 from orchestra_lib.billing import BillRow, bill
-from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, RunStarted, TurnFinished
+from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunFinished, RunStarted, TurnFinished
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, Price, PriceTable, cost_usd, total, worst_case_usd
 from orchestra_lib.store.summary import Summary
@@ -57,6 +57,8 @@ def frame(event: Event, trajectory: Trajectory) -> Data:
             return {**codec.to_data(event), "derived": {"bill": bill_view(trajectory)}}
         case RunStarted() | RunFinished():
             return {**codec.to_data(event), "derived": {"bill": bill_view(trajectory)}}
+        case Graded(attempts=attempts) if attempts:
+            return {**codec.to_data(event), "derived": {"judge": judge_view(trajectory)}}
         case _:
             return {**codec.to_data(event), "derived": {}}
 
@@ -144,6 +146,13 @@ def bill_view(trajectory: Trajectory) -> Data:
         "output_tokens": bill_.output_tokens,
         "wall_s": sum(row.wall_s for row in bill_.rows),
     }
+
+
+def judge_view(trajectory: Trajectory) -> Data:
+    """What grading a run has taken so far; no total of the run counts it."""
+    attempts = trajectory.judge_attempts
+    wall_s = sum(attempt.wall_s for attempt in attempts)
+    return {"cost": cost_view(attempts, trajectory.setting.prices), "wall_s": wall_s}
 
 
 def _bill_row(row: BillRow, setting: Setting, attempts: list[Attempt]) -> Data:

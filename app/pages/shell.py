@@ -39,7 +39,18 @@ def head(*, login: bool = False) -> str:
     door = '<meta name="wb-login" content="on">' if login else ""
     sheets = "".join(
         f'<link rel="stylesheet" href="/wb/{name}.css">'
-        for name in ("tokens", "components", "workbench", "live", "tools", "sql", "records", "compare", "reward")
+        for name in (
+            "tokens",
+            "components",
+            "workbench",
+            "live",
+            "tools",
+            "sql",
+            "records",
+            "compare",
+            "grade",
+            "reward",
+        )
     )
     script = '<script type="module" src="/wb/main.js"></script>'
     return f'<meta name="color-scheme" content="light dark">{door}{sheets}{script}'

@@ -5,7 +5,8 @@ import { icon } from "./icons.js";
 import { count, plain, seconds, unknown, usd, when } from "./format.js";
 import { billTable } from "./billtable.js";
 import { endCard } from "./endcard.js";
-import { nominalBadge, simulatedBadge, statusChip } from "./marks.js";
+import { GradeCard } from "./gradecard.js";
+import { nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
 import { Painter } from "./painter.js";
 import { Run } from "./run.js";
 import { drawScore } from "./score.js";
@@ -148,6 +149,11 @@ export class Detail {
   frame() {
     const { setting, id } = this.run;
     document.title = `${plain(setting.task.text).slice(0, 60)} · Orchestra Workbench`;
+    this.grades = new GradeCard(this.run, (event) => {
+      this.run.feed(event);
+      this.facts();
+      this.on.tagged();
+    });
     const seed = setting.seed === null ? null : `seed ${setting.seed}`;
     const meta = [id, plain(setting.orchestrator), setting.protocol, seed, when(setting.started_at)];
     const back = el(
@@ -177,7 +183,7 @@ export class Detail {
         "div",
         { class: "tr-cols", id: "tab-timeline" },
         el("ol", { class: "wb-tl", id: "turns", "aria-label": "Turns" }),
-        el("div", { class: "tr-side", id: "side" }),
+        el("div", { class: "tr-side" }, el("div", { class: "tr-side", id: "side" }), this.grades.node),
       ),
       el("div", { class: "rc-tabbed", id: "tab-other" }),
     );
@@ -375,7 +381,11 @@ export class Detail {
     const typing = document.activeElement?.id === "tag-new";
     put(
       byId("facts"),
-      tile("Status", statusChip(run.finished ? (run.stop ?? "fault") : "running")),
+      tile(
+        "Status",
+        statusChip(run.finished ? (run.stop ?? "fault") : "running"),
+        run.outcome === null ? null : outcomeChip(run.outcome),
+      ),
       tile("Cost", sum, limit === null ? null : el("small", { text: ` of ${usd(limit)}` })),
       tile("Time", seconds(run.now)),
       tile("Tokens", tokens),
@@ -391,6 +401,7 @@ export class Detail {
     byId("tag-new").value = typed;
     if (typing) byId("tag-new").focus();
     put(byId("side"), this.billPanel());
+    this.grades.update();
     this.drawScore();
   }
 

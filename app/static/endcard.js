@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { plain, plural } from "./format.js";
+import { outcomeChip } from "./marks.js";
 import { prose } from "./prose.js";
 
 const ENDS = {
@@ -16,11 +17,12 @@ const ENDS = {
 
 /** The card that closes a run: the answer, or why there is none and what is kept. */
 export function endCard(run, chip, actions) {
+  const graded = run.outcome === null ? null : outcomeChip(run.outcome);
   if (run.stop === "answered") {
     return el(
       "li",
       { class: "lv-end" },
-      el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: "Answer" }), chip),
+      el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: "Answer" }), chip, graded),
       el(
         "div",
         { class: "lv-answer", id: "answer", tabindex: "0", role: "region", "aria-label": "Answer" },
@@ -36,7 +38,7 @@ export function endCard(run, chip, actions) {
   return el(
     "li",
     { class: `lv-end ${run.stop === "fault" || run.broken ? "bad" : ""}` },
-    el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: title }), chip),
+    el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: title }), chip, graded),
     message
       ? el("p", { class: "lv-fault" }, el("b", { text: `${plain(run.fault?.where ?? "run")}: ` }), plain(message))
       : null,

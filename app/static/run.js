@@ -11,6 +11,10 @@ export class Run {
     this.fault = null;
     this.broken = null;
     this.endedAt = null;
+    this.outcome = null;
+    this.grades = [];
+    this.judgeFaults = [];
+    this.judge = null; // what judges took, kept apart from the bill
     this.clock = { t: 0, at: performance.now() };
   }
 
@@ -67,7 +71,7 @@ export class Run {
     this.setClock(event.t_s);
     if (event.derived?.bill) this.bill = event.derived.bill;
     const taken = TAKE[event.kind]?.(this, event);
-    return taken === undefined ? null : this.turns.indexOf(taken);
+    return taken === undefined ? null : this.turns.lastIndexOf(taken);
   }
 }
 
@@ -141,6 +145,13 @@ const TAKE = {
     run.fault = event.fault;
     run.endedAt = event.t_s;
     return run.turn ?? undefined;
+  },
+  graded(run, event) {
+    if (event.fault) run.judgeFaults.push(event.fault);
+    if (event.derived.judge) run.judge = event.derived.judge;
+    if (!event.grade) return;
+    run.grades.push(event.grade);
+    run.outcome = event.grade.outcome;
   },
 };
 
