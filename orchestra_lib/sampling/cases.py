@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from orchestra_lib import chat
 from orchestra_lib.codec import fingerprint, to_data
 from orchestra_lib.environment.assignment import Assignment, Information
 from orchestra_lib.environment.domain import DOMAINS, World, load_world
@@ -52,6 +53,14 @@ class Case:
     say: tuple[str, ...] = ()
     assignment: Assignment | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def offered(self, protocol: str) -> tuple[ToolSpec, ...]:
+        """The tools that the case itself brings under a protocol."""
+        return (*self.functions, *self.chat_functions) if protocol == chat.PROTOCOL else self.functions
+
+    def asked(self, protocol: str) -> str:
+        """What the orchestrator is asked under a protocol."""
+        return self.chat_text if protocol == chat.PROTOCOL and self.chat_text else self.text
 
     def __post_init__(self) -> None:
         if not self.text.strip():

@@ -47,17 +47,16 @@ class Instance:
 
     def setting(self, run_id: str | None = None, *, started_at: datetime = _EPOCH, orchestrator: str = "") -> Setting:
         """What a rollout of it starts with."""
-        case, in_chat = self.case, self.protocol == chat.PROTOCOL
-        text = case.chat_text if in_chat and case.chat_text else case.text
+        case = self.case
         return Setting(
             run_id=run_id or self.id,
             started_at=started_at,
-            task=Task(text=text, id=case.id, reference=case.reference),
+            task=Task(text=case.asked(self.protocol), id=case.id, reference=case.reference),
             orchestrator=orchestrator,
             protocol=self.protocol,
             preference=self.preference,
             sentence=self.sentence,
-            tools=(*case.functions, *(case.chat_functions if in_chat else ()), *self.offer.specs),
+            tools=(*case.offered(self.protocol), *self.offer.specs),
             prices=self.prices,
             limits=Limits(),
             seed=self.seed,
@@ -101,8 +100,17 @@ def row_of(instance: Instance, prompt: Prompt) -> dict[str, Any]:
         "instruction": instance.sentence,
         "extension": any(weight < 0 for weight in instance.preference.tools.values()),
         "regime": str(instance.regime),
-        "prices": dumps(to_data(instance.prices)),
+        "prices": dumps(_said(to_data(instance.prices))),
         "models": dumps(instance.offer.models),
         "facts": dumps(case.facts),
         "seed": instance.seed,
     }
+
+
+def _said(value: Any) -> Any:
+    """Plain data without what it leaves open; it is read back the same."""
+    if isinstance(value, Mapping):
+        return {
+            key: _said(part) for key, part in value.items() if part is not None and part is not False and part != []
+        }
+    return value

@@ -60,9 +60,10 @@ def offer_tools(draw: Random, experts: AliasTool, basics: Sequence[ToolSpec] = (
     """Some of the basic tools, and some of the experts, each a tool of its own: `expert-1`, `expert-2` …"""
     named = shuffled(draw, _numbered(experts))
     specs = [spec for spec in basics if draw.random() < _KEPT] + [_own_tool(alias) for alias in named.aliases]
+    draw.shuffle(specs)
     return Offer(
         kit=Kit(source=f"the models of {experts.name}, each as a tool", tools=(named,)),
-        specs=tuple(draw.sample(specs, len(specs))),
+        specs=tuple(specs),
         models={alias.name: alias.model for alias in named.aliases},
         weighable=tuple(spec.name for spec in specs),
     )
@@ -82,7 +83,8 @@ def shuffled(draw: Random, tool: AliasTool) -> AliasTool:
 
 
 def _named(alias: Alias, name: str) -> Alias:
-    return replace(alias, name=name, note=alias.note.replace(alias.name, name))
+    # A sign of its own before the price, as the published table has one, would tell who it is.
+    return replace(alias, name=name, note=alias.note.replace(alias.name, name), currency="$")
 
 
 def _numbered(tool: AliasTool) -> AliasTool:

@@ -78,8 +78,11 @@ def draw_prices(
 
 
 def _of_ranks(draw: Random, regime: Regime, models: Sequence[str]) -> Mapping[str, Price]:
-    prices = [_drawn(draw) for _ in models]
-    if regime is not Regime.UNIFORM:
+    # Where prices follow strength, one ratio holds for all, so that input and output prices say the same.
+    times = draw.choice(_OUTPUT_TIMES)
+    ordered = regime is not Regime.UNIFORM
+    prices = [_drawn(draw, times if ordered else draw.choice(_OUTPUT_TIMES)) for _ in models]
+    if ordered:
         prices.sort(key=_level, reverse=regime is Regime.PROPORTIONAL)
     return dict(zip(models, prices, strict=True))
 
@@ -94,20 +97,18 @@ def _of_provider(draw: Random, models: Sequence[str], table: PriceTable, publish
     return found
 
 
-def _drawn(draw: Random) -> Price:
+def _drawn(draw: Random, times: float) -> Price:
     low, high = LOWEST_USD_PER_MTOK, HIGHEST_USD_PER_MTOK
     level = low * (high / low) ** draw.random()
     return Price(
         input_usd_per_mtok=_rounded(level),
-        output_usd_per_mtok=_rounded(level * draw.choice(_OUTPUT_TIMES)),
+        output_usd_per_mtok=_rounded(level * times),
         source="drawn",
     )
 
 
 def _level(price: Price) -> tuple[float, float]:
-    """Prices from cheap to dear, by what a call of as much output as a fourth of its input pays."""
-    fresh, out = price.input_usd_per_mtok or 0.0, price.output_usd_per_mtok or 0.0
-    return fresh + out / 4, fresh
+    return price.input_usd_per_mtok or 0.0, price.output_usd_per_mtok or 0.0
 
 
 def _scaled(row: Price, times: float) -> Price:

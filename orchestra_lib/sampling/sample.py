@@ -92,7 +92,7 @@ def _instance(name: str, draw: Random, case: Case, plan: Plan, materials: Materi
         offer.services,
         published=materials.published,
         providers=materials.providers,
-        free=[spec.name for spec in (*case.functions, *case.chat_functions)],
+        free=[spec.name for spec in case.offered(plan.protocol)],
     )
     preference = (wish or DrawnWish())(draw, offer.weighable)
     return Instance(
