@@ -10,6 +10,8 @@ from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
+from judging import Judge
+
 from orchestra_lib.errors import BadInput, Fault, ProviderFault
 from orchestra_lib.generation import Channel, Delta, Estimate, Generation
 from orchestra_lib.model.weights import WeightsStatus
@@ -173,6 +175,7 @@ class ScriptedRoster:
     def __init__(self, pace_s: float = 0.15) -> None:
         self._tools, self._pace_s = scripted_tools(pace_s), pace_s
         self.weights: tuple[WeightsStatus, ...] = ()
+        self.judges = {"fair": Judge()}
 
     def orchestrators(self) -> tuple[Offer, ...]:
         waits = "its weights are arriving, 682 of 1,100 MB"
@@ -199,6 +202,11 @@ class ScriptedRoster:
 
     def statuses(self) -> tuple[WeightsStatus, ...]:
         return self.weights
+
+    def chat_model(self, name: str) -> Judge:
+        if name not in self.judges:
+            raise BadInput(f"there is no model {name!r}; there are {', '.join(self.judges)}")
+        return self.judges[name]
 
     async def prepare(self, on_progress: Any = None) -> None:
         return None
