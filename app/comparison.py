@@ -1,11 +1,13 @@
-"""Two trajectories side by side as plain data: sums, the first difference that matters, and the rows."""
+"""Two trajectories side by side as plain data: sums, rewards, the first difference that matters, and the rows."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 from app import views
+from app.compared_rewards import Group, rewards_view
 from app.textdiff import Pieces, first_change, text_diff
-from orchestra_lib.alignment import Difference, Pair, align
+from orchestra_lib.alignment import Difference, Pair, align, align_turns
 from orchestra_lib.billing import Bill
 from orchestra_lib.codec import to_data
 from orchestra_lib.json_writing import spoken
@@ -21,14 +23,23 @@ _FAILED = (CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.REJECTED)
 Data = dict[str, Any]
 
 
-def comparison(a: Trajectory, b: Trajectory) -> Data:
-    """Everything that the page shows of two trajectories."""
-    pairs = align(a.calls, b.calls)
+class By(StrEnum):
+    """What belongs together: equal calls wherever they are, or what stands in the same turn."""
+
+    CALL = "call"
+    TURN = "turn"
+
+
+def comparison(a: Trajectory, b: Trajectory, *, by: By = By.CALL, group: Group | None = None) -> Data:
+    """Everything that the page shows of two trajectories. Their rewards are those of their `group`, else of the two."""
+    pairs = align(a.calls, b.calls) if by is By.CALL else align_turns(a.turns, b.turns)
     answers = text_diff(a.answer or "", b.answer or "")
     return {
-        "a": _side(a),
-        "b": _side(b),
+        "a": side_view(a),
+        "b": side_view(b),
+        "by": str(by),
         "deltas": deltas(a, b, pairs),
+        "reward": rewards_view((a, b), group),
         "first": first_difference(a, b, pairs),
         "rows": _rows(pairs, a, b),
         "pairs": len(pairs),
@@ -37,7 +48,8 @@ def comparison(a: Trajectory, b: Trajectory) -> Data:
     }
 
 
-def _side(run: Trajectory) -> Data:
+def side_view(run: Trajectory) -> Data:
+    """The head of one trajectory and its score."""
     last = max((turn.finished_s or turn.started_s for turn in run.turns), default=0.0)
     return {
         "id": run.id,
@@ -75,7 +87,7 @@ def _bars(turn: Turn) -> Data:
 def deltas(a: Trajectory, b: Trajectory, pairs: Sequence[Pair]) -> list[Data]:
     """Each figure of A and B, and what B has to do with A in words; None where one of them is unknown."""
     bills = a.bill(), b.bill()
-    costs, tokens = [bill.cost_usd for bill in bills], [_tokens(bill) for bill in bills]
+    costs, tokens = [bill.cost_usd for bill in bills], [tokens_of(bill) for bill in bills]
     only = [sum(pair.difference is one for pair in pairs) for one in (Difference.ONLY_A, Difference.ONLY_B)]
     calls = ", ".join(f"{count} only in {side}" for count, side in zip(only, "AB", strict=True) if count)
     return [
@@ -87,7 +99,8 @@ def deltas(a: Trajectory, b: Trajectory, pairs: Sequence[Pair]) -> list[Data]:
     ]
 
 
-def _tokens(spent: Bill) -> int | None:
+def tokens_of(spent: Bill) -> int | None:
+    """Input and output tokens together; None where a model did not report them."""
     if spent.input_tokens is None or spent.output_tokens is None:
         return None
     return spent.input_tokens + spent.output_tokens

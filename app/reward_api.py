@@ -10,16 +10,11 @@ from fastapi.responses import Response
 from app.answers import NotFound
 from app.reward_views import MAX_ROLLOUTS, group_view
 from app.runs import RunManager
-from orchestra_lib.codec import dumps
+from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.errors import BadInput
-from orchestra_lib.store.store import Store
 from orchestra_lib.workbench import Workbench
 
 MAX_GROUPS = 200
-_GROUPS = f"""
-SELECT name, count(*) AS runs, count(outcome) AS graded, max(task) AS task, max(started_at) AS started_at
-FROM group_members JOIN trajectories ON id = run_id GROUP BY name ORDER BY started_at DESC LIMIT {MAX_GROUPS}
-"""  # noqa: S608  # a number of ours
 
 
 def router(workbench: Workbench, runs: RunManager) -> APIRouter:
@@ -28,9 +23,7 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
 
     @made.get("/reward/groups")
     def groups() -> dict[str, Any]:
-        found = workbench.store.query(_GROUPS, max_rows=MAX_GROUPS)
-        rows = [dict(zip(("name", "runs", "graded", "task"), row, strict=False)) for row in found.rows]
-        return {"groups": rows, "most": MAX_GROUPS}
+        return {"groups": [to_data(one) for one in workbench.store.groups(MAX_GROUPS)], "most": MAX_GROUPS}
 
     @made.get("/reward")
     async def reward(run: Annotated[list[str] | None, Query()] = None, group: str = "") -> Response:
@@ -43,7 +36,7 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
 def _view(workbench: Workbench, runs: RunManager, run_ids: Sequence[str], name: str) -> dict[str, Any]:
     if bool(run_ids) == bool(name):
         raise BadInput("name a group as ?group=NAME, or its runs as ?run=ID&run=ID")
-    wanted = members(workbench.store, name) if name else list(dict.fromkeys(run_ids))
+    wanted = workbench.store.members(name) if name else tuple(dict.fromkeys(run_ids))
     if not wanted:
         raise NotFound(f"there is no group {name[:80]!r}")
     if len(wanted) > MAX_ROLLOUTS:
@@ -53,10 +46,3 @@ def _view(workbench: Workbench, runs: RunManager, run_ids: Sequence[str], name: 
     except BadInput as error:
         raise NotFound(str(error)) from None
     return group_view(found, workbench.price_tables(), name=name or None)
-
-
-def members(store: Store, name: str) -> list[str]:
-    """The ids of the runs of a group, in order."""
-    quoted = name.replace("'", "''")
-    sql = f"SELECT run_id FROM group_members WHERE name = '{quoted}' ORDER BY run_id"  # noqa: S608  # quoted above
-    return [str(row[0]) for row in store.query(sql).rows]

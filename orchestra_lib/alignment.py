@@ -5,12 +5,14 @@ stands in exactly one pair.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from enum import StrEnum
+from itertools import zip_longest
 
 from orchestra_lib.codec import fingerprint, to_data
 from orchestra_lib.record import record
-from orchestra_lib.trajectory import Call
+from orchestra_lib.trajectory import Call, Turn
 
 _CELLS = 250_000
 """Up to so many combinations the best alignment is looked for; beyond, equal calls are found and the rest paired up."""
@@ -48,6 +50,19 @@ def align(a: Sequence[Call], b: Sequence[Call]) -> tuple[Pair, ...]:
     """The calls of A and B in pairs, in order."""
     keys_a, keys_b = [call_key(call) for call in a], [call_key(call) for call in b]
     return tuple(_pair(places, a, b, keys_a, keys_b) for places in _trimmed(a, b, keys_a, keys_b))
+
+
+def align_turns(a: Sequence[Turn], b: Sequence[Turn]) -> tuple[Pair, ...]:
+    """The calls of A and B in pairs, each turn's with those of the turn in the same place."""
+    found: list[Pair] = []
+    done_a = done_b = 0
+    for one, other in zip_longest(a, b):
+        calls_a, calls_b = one.calls if one else (), other.calls if other else ()
+        for pair in align(calls_a, calls_b):
+            i, j = pair.a, pair.b
+            found.append(replace(pair, a=None if i is None else i + done_a, b=None if j is None else j + done_b))
+        done_a, done_b = done_a + len(calls_a), done_b + len(calls_b)
+    return tuple(found)
 
 
 def call_key(call: Call) -> tuple[str, str]:

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_app_api import finished
 
-from app.comparison import comparison
+from app.compared_rewards import Group
+from app.comparison import By, comparison
+from app.lineup import lineup
 from app.textdiff import text_diff
 from orchestra_lib.tool import CallStatus, ToolCall
 
@@ -85,6 +87,54 @@ def test_a_call_that_only_one_has_is_not_marked_as_changed():
 def test_a_long_run_is_compared_in_a_moment():
     found = comparison(trajectory(turns=200), second(turns=190, task="x"))
     assert len(found["rows"]) == found["pairs"] == 199
+
+
+def test_by_turn_a_call_stands_beside_what_the_other_did_in_that_turn():
+    a, b = trajectory(turns=4), second(turns=4)
+    moved = replace(b, turns=(replace(b.turns[0], calls=()), *b.turns[1:]))
+    assert [row["difference"] for row in comparison(a, moved)["rows"]] == ["only_a", "same", "same"]
+    by_turn = comparison(a, asked(b, "ü 1"), by=By.TURN)["rows"]
+    assert [row["difference"] for row in by_turn] == ["arguments", "same", "same"]
+    assert [(row["a"]["number"], row["b"]["number"]) for row in by_turn] == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_rewards_are_those_of_the_group_that_both_are_of():
+    runs = [replace(trajectory(f"r{n}", turns=2 + n), outcome=True) for n in range(3)]
+    alone = comparison(runs[0], runs[1])["reward"]
+    assert (alone["group"], alone["size"], alone["rewards"][0]) == (None, 2, pytest.approx(0.9 + 0.2 + 0.5))
+    shared = comparison(runs[0], runs[1], group=Group(name="g", members=tuple(runs)))["reward"]
+    assert (shared["group"], shared["size"]) == ("g", 3)
+    assert shared["rewards"][1] == pytest.approx((0.9 + 0.2 + 0.5) / 2)
+    ungraded = comparison(runs[0], trajectory("r1"))["reward"]
+    assert (ungraded["rewards"][1], ungraded["why"]) == (None, "r1: ungraded")
+    strangers = comparison(runs[0], replace(second(task="Another?"), outcome=True))["reward"]
+    assert (strangers["rewards"], strangers["why"][:26]) == ([None, None], "run run-2 has another task")
+
+
+def test_several_runs_are_held_against_one_of_them():
+    runs = [replace(trajectory(f"r{n}", turns=2 + n, answer=str(n // 2)), outcome=n != 2) for n in range(3)]
+    found = lineup(runs, runs[1])
+    facts = {fact["name"]: fact["values"] for fact in found["facts"]}
+    assert (facts["Turns"], facts["Reward"][2]) == ([2, 3, 4], 0)
+    assert found["same_answer"] == [True, True, False]
+    assert found["first"][1] is None
+    assert "only A calls Search" in found["first"][0]
+    assert [(tool["name"], tool["values"]) for tool in found["tools"]] == [("search", [1, 2, 3])]
+
+
+def test_up_to_eight_runs_are_compared_and_more_refused(client):
+    client.workbench.store.add_many([replace(trajectory(f"r{n}"), outcome=True) for n in range(9)])
+
+    def asked_for(*numbers, **more):
+        return client.get("/api/compare", params={"run": [f"r{n}" for n in numbers], **more})
+
+    assert asked_for(0, 1).json()["b"]["id"] == "r1"
+    assert (asked_for(*range(8), base="r3").json()["base"], asked_for(0, 1, 2).json()["base"]) == ("r3", "r0")
+    assert "between 2 and 8" in asked_for(*range(9)).json()["error"]
+    assert asked_for(0, 1, 99).json()["error"].startswith("Run 3: ")
+    assert client.get("/api/compare", params={"a": "r0", "b": "r1", "by": "x"}).status_code == 400
+    client.workbench.store.group("mine", ["r0", "r1", "r2"])
+    assert asked_for(0, 1).json()["reward"]["group"] == "mine"
 
 
 def test_two_runs_are_compared_and_a_missing_one_is_named(client):

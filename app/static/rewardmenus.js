@@ -1,7 +1,7 @@
 // The menus of the Reward page: groups, prices and tools as what-if; and the example that can be checked by hand.
 
 import { byId, el, put } from "./dom.js";
-import { count, plain, usd } from "./format.js";
+import { count, plain, plural, usd } from "./format.js";
 import { kindBox, nominalBadge } from "./marks.js";
 import { EXAMPLE } from "./rewardexample.js";
 import { RECORDED } from "./rewardlab.js";
@@ -21,7 +21,7 @@ export function drawGroups(host, groups) {
         el("b", { class: "lv-cut", text: plain(group.task) }),
         el("span", {
           class: "wb-note lv-cut",
-          text: `${plain(group.name)} · ${count(group.runs)} rollouts, ${count(group.graded)} graded`,
+          text: `${plain(group.name)} · ${plural(group.runs, "rollout")}, ${count(group.ungraded)} ungraded${group.running ? `, ${count(group.running)} going on` : ""}`,
         }),
       ),
     );

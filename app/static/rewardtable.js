@@ -52,21 +52,21 @@ export class RewardTable {
     const mark = (name) => {
       const tool = data.tools.find((one) => `tool.${one.name}` === name);
       if (tool) return el("th", { scope: "col", class: "stage", title: plain(tool.title) }, kindBox(tool.kind, tool.name), srName(tool));
-      return el("th", { scope: "col", text: name === "cost" ? "cost" : "time" });
+      return el("th", { scope: "col", class: "stage", text: name === "cost" ? "cost" : "time" });
     };
     const faded = this.names.map((name, at) =>
       el("th", { scope: "col", class: `rw-f stage${at === 0 ? " gapl" : ""}` }, narrow ? titleOf(name, data) : this.faders.head(name)),
     );
     const gap = { class: "gapl" };
     const staged = { class: "gapl stage" };
-    const blank = (more = {}) => el("td", more);
+    const small = (text, more = {}) => el("td", more, el("span", { class: "rw-small", text }));
     return el(
       "thead",
       {},
       el(
         "tr",
         { class: "st" },
-        blank(),
+        el("td"),
         stage("1", "raw", raw.length, { class: "stage" }),
         stage("2", "min-max over the group", this.names.length, staged, el("small", { text: " × the weight of its fader" })),
         stage("3", "weighted", 1, staged),
@@ -83,11 +83,11 @@ export class RewardTable {
         raw.map(mark),
         faded,
         this.key,
-        blank(gap),
-        blank(),
-        blank(),
-        blank(gap),
-        blank(),
+        small("gate", gap),
+        small("R"),
+        small("rank"),
+        small("A", gap),
+        small("kept"),
       ),
     );
   }
@@ -105,12 +105,11 @@ export class RewardTable {
     const value = el("span");
     cells.advantage.append(el("span", { class: "rw-ab", "aria-hidden": "true" }, mark), value);
     const td = (cell, look = null) => el("td", { class: look }, cell);
-    const isTool = (at) => raw[at].startsWith("tool.");
     const tr = el(
       "tr",
       { "data-run": rollout.id },
       el("th", { scope: "row", class: "id" }, idLink(rollout, address, short(rollout))),
-      cells.raw.map((cell, at) => td(cell, isTool(at) ? "stage" : null)),
+      cells.raw.map((cell) => td(cell, "stage")),
       cells.parts.map((cell, at) => td(cell, at ? "stage" : "gapl stage")),
       td(cells.weighted, "gapl stage"),
       td(cells.gate, "gapl"),
