@@ -90,7 +90,9 @@ class _Collector:
         self._answer: requests.Response | None = None
         self._session = requests.Session()
         self._session.hooks["response"].append(self._heard)
-        self._exporter = OTLPSpanExporter(endpoint=None if endpoint is None else _address(endpoint), session=self._session)
+        self._exporter = OTLPSpanExporter(
+            endpoint=None if endpoint is None else _address(endpoint), session=self._session
+        )
         self.address = _without_secrets(self._exporter._endpoint)
 
     def _heard(self, answer: requests.Response, *_: Any, **__: Any) -> None:
