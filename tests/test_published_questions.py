@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestra_lib.errors import BadInput
-from orchestra_lib.published.questions import GSM8K, QuestionForm, load_questions
+from orchestra_lib.published.questions import GSM8K, QuestionForm, load_questions, parse_columns
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -63,8 +63,15 @@ def test_columns_of_ones_own_are_named(tmp_path):
     file = written(tmp_path, {"q": "2 + 2?", "a": 4, "key": "k1"}, {"q": "3 + 3?", "a": "6"})
     form = QuestionForm(source="sums", question="q", answer="a", id="key")
     assert [(row.id, row.answer) for row in load_questions(file, form).rows] == [("k1", "4"), ("sums-2", "6")]
+    assert load_questions(file, parse_columns("question=q, answer=a,id=key", "sums")) == load_questions(file, form)
     assert "the columns a, key, q" in refused(file)
     assert "no column 'question'" in refused(file, QuestionForm(source="sums", answer="a"))
+
+
+@pytest.mark.parametrize("text", ["", "q", "question", "question=", "title=q"])
+def test_columns_that_name_nothing_are_refused(text):
+    with pytest.raises(BadInput, match="write question=NAME,answer=NAME"):
+        parse_columns(text, "sums")
 
 
 def test_a_repeated_question_with_another_answer_says_so(tmp_path):

@@ -84,6 +84,14 @@ def test_tasks_are_counted(tmp_path):
     assert counts.looked_up == 0.75  # only the name is in what the user is told
 
 
+def test_tools_are_counted_where_they_are_known(tmp_path):
+    found = load_tau2_domain(domain(tmp_path / "d"))
+    assert (domain_statistics(found).tools, domain_statistics(found).kinds) == (None, None)
+    assert domain_statistics(found, KINDS).kinds == {READ: 1, WRITE: 1, GENERIC: 1}
+    marked = domain_statistics(found, {**KINDS, "think": None})
+    assert (marked.tools, marked.kinds) == (4, None)
+
+
 def test_what_is_unknown_is_none(tmp_path):
     tasks = load_tau2_domain(domain(tmp_path / "d", [row("1", [("find", {}), ("dance", {})])])).tasks
     counts = task_statistics(tasks, KINDS)

@@ -79,6 +79,13 @@ def test_rows_that_were_never_in_a_table_keep_their_times(tmp_path):
     assert golden(load_toolscale(file)) == [("get_forecast", arguments)]
 
 
+def test_a_missing_number_written_as_nan_is_padding_too(tmp_path):
+    one, other = row("1", [("pay", {"amount": 1.5})]), row("2", [("pay", {"amount": float("nan")})])
+    file = tmp_path / "train.parquet"
+    pq.write_table(pa.Table.from_pylist([one, other]), file)
+    assert golden(load_toolscale(file)) == [("pay", {"amount": 1.5}), ("pay", {})]
+
+
 def test_arguments_kept_as_json_text_are_read(tmp_path):
     one = row("1", [])
     one["evaluation_criteria"]["actions"] = [{"action_id": "a", "name": "calculate", "arguments": '{"x": 1}'}]

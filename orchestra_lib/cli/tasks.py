@@ -40,6 +40,9 @@ def sample_tasks(
     questions: Annotated[
         Files, typer.Option(help="Questions: FRAMES, GSM8K, GeneralThought, any question/answer JSONL. Repeat it.")
     ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="The columns of --questions where they have other names: question=q,answer=a.")
+    ] = None,
     training_rows: Annotated[Files, typer.Option(help="The published training file data.jsonl. Repeat it.")] = None,
     databases: Annotated[
         Path | None, typer.Option(help="A folder of published domains, NAME/db.json and NAME/policy.md.")
@@ -49,7 +52,11 @@ def sample_tasks(
         str | None, typer.Option(help="Its tools in your own checkout, path/to/tools.py:ClassName. Runs your code.")
     ] = None,
     toolscale: Annotated[
-        Path | None, typer.Option(help="A file of nvidia/ToolScale; its tasks of --tau2 in place of the folder's own.")
+        str | None,
+        typer.Option(
+            help="Tasks of --tau2's domain in place of its own: a Parquet or JSONL file of ToolScale, or nvidia/ToolScale "
+            "itself from the model hub."
+        ),
     ] = None,
     n: Annotated[int, typer.Option(help="How many instances.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed and files give the same bytes.")] = 0,
@@ -73,7 +80,7 @@ def sample_tasks(
         regimes=tuple(regime or Regime),
     )
     wish = DrawnWish(float(share_of(avoid, "--avoid")))
-    gathered = sources.assignments(tasks or (), split=split) + sources.questions(questions or ())
+    gathered = sources.assignments(tasks or (), split=split) + sources.questions(questions or (), columns=columns)
     gathered += sources.training_rows(training_rows or (), databases=databases)
     gathered += _toolkit(tau2, toolkit, toolscale)
     if not gathered.cases:
@@ -89,7 +96,7 @@ def sample_tasks(
     _report(out, {**facts, "regimes_drawn": _counts(counted, "regime"), "domains": _counts(counted, "domain")}, json)
 
 
-def _toolkit(tau2: Path | None, toolkit: str | None, toolscale: Path | None) -> Gathered:
+def _toolkit(tau2: Path | None, toolkit: str | None, toolscale: str | None) -> Gathered:
     if tau2 is None and toolkit is None and toolscale is None:
         return Gathered()
     if tau2 is None or toolkit is None:

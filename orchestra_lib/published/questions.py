@@ -10,6 +10,7 @@ from orchestra_lib.published.rows import Row, read_rows, refuse
 from orchestra_lib.record import record
 from orchestra_lib.task import MAX_TASK_CHARS
 
+_ROLES = ("question", "answer", "id", "subject")
 FINAL_MARK = "####"
 """GSM8K writes its reasoning, this mark, and the answer."""
 
@@ -82,6 +83,25 @@ def load_questions(file: Path, form: QuestionForm | None = None) -> Questions:
     refuse(_read(rows, form, kept, left_out))
     refuse(_same_ids(kept))
     return Questions(rows=tuple(row for _, row in kept), left_out=tuple(left_out))
+
+
+def parse_columns(text: str, source: str) -> QuestionForm:
+    """The form that `question=q,answer=a,id=key` names for a source. Raises `BadInput`."""
+    named = {}
+    for pair in text.split(","):
+        role, separator, column = (part.strip() for part in pair.partition("="))
+        if role not in _ROLES or not separator or not column:
+            raise BadInput(
+                f"columns {text!r}: write question=NAME,answer=NAME, and id=NAME or subject=NAME if there are"
+            )
+        named[role] = column
+    return QuestionForm(
+        source=source,
+        question=named.get("question", "question"),
+        answer=named.get("answer", "answer"),
+        id=named.get("id"),
+        subject=named.get("subject"),
+    )
 
 
 def form_of(rows: Sequence[Row], file: Path) -> QuestionForm:

@@ -2,6 +2,7 @@
 
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -24,7 +25,10 @@ class CallKind(StrEnum):
 
 @record
 class DomainStatistics:
-    """Counts of a domain: records and leaf values of its database, words and modal words of its policy."""
+    """Counts of a domain: records and leaf values of its database, words and modal words of its policy, its tools.
+
+    `tools`, and how many of them read, write or do neither, are None where the tools are not known.
+    """
 
     name: str
     tables: int
@@ -32,6 +36,8 @@ class DomainStatistics:
     leaves: int
     policy_words: int
     modal_words: int
+    tools: int | None = None
+    kinds: Mapping[CallKind, int] | None = None
 
 
 @record
@@ -60,8 +66,9 @@ class TaskStatistics:
     scenario_words: float | None
 
 
-def domain_statistics(domain: Tau2Domain) -> DomainStatistics:
-    """Count a domain."""
+def domain_statistics(domain: Tau2Domain, kinds: Mapping[str, CallKind | None] | None = None) -> DomainStatistics:
+    """Count a domain; `kinds` are its tools and what each does to the database, where they are known."""
+    known = None if kinds is None or None in kinds.values() else Counter(kinds.values())
     return DomainStatistics(
         name=domain.name,
         tables=len(domain.tables),
@@ -69,6 +76,8 @@ def domain_statistics(domain: Tau2Domain) -> DomainStatistics:
         leaves=sum(1 for _ in _leaves(domain.tables)),
         policy_words=len(domain.policy.split()),
         modal_words=len(_MODAL.findall(domain.policy)),
+        tools=None if kinds is None else len(kinds),
+        kinds=None if known is None else {kind: known[kind] for kind in CallKind},
     )
 
 

@@ -142,7 +142,7 @@ class _Reader:
     def _plain(self, name: str, value: Any, forms: DateForms) -> Any:
         """A value of the table as a call passes it."""
         if isinstance(value, Mapping):
-            return {key: self._plain(key, part, forms) for key, part in value.items() if part is not None}
+            return {key: self._plain(key, part, forms) for key, part in value.items() if not _is_missing(part)}
         if isinstance(value, list):
             return [self._plain(name, part, forms) for part in value]
         if isinstance(value, datetime):
@@ -152,6 +152,11 @@ class _Reader:
         if self._texts and isinstance(value, str) and _TIMESTAMP.fullmatch(value):
             return forms.write(name, datetime.fromisoformat(value))
         return value
+
+
+def _is_missing(value: object) -> bool:
+    """Null, or the NaN that some libraries write in its place."""
+    return value is None or value != value
 
 
 def _is_padded(data: object) -> bool:

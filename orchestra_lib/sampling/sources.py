@@ -10,8 +10,9 @@ from orchestra_lib.ensemble import domain_words, published_kit
 from orchestra_lib.environment.assignment import read_assignments
 from orchestra_lib.errors import BadInput
 from orchestra_lib.pricelist import SHIPPED, load_table
+from orchestra_lib.published.hub import fetch_dataset
 from orchestra_lib.published.python_toolkit import load_python_toolkit
-from orchestra_lib.published.questions import load_questions
+from orchestra_lib.published.questions import load_questions, parse_columns
 from orchestra_lib.published.task import PublishedTask
 from orchestra_lib.published.tau2 import load_tau2_domain
 from orchestra_lib.published.toolscale import load_toolscale, load_training_rows
@@ -67,11 +68,11 @@ def assignments(paths: Iterable[Path], *, split: str | None = None, worlds: Worl
     return gathered
 
 
-def questions(files: Iterable[Path]) -> Gathered:
-    """The questions of files in any form that `load_questions` reads. Raises `BadInput`."""
+def questions(files: Iterable[Path], *, columns: str | None = None) -> Gathered:
+    """The questions of files in any form that `load_questions` reads, or under named columns. Raises `BadInput`."""
     gathered = Gathered()
     for file in files:
-        found = load_questions(file)
+        found = load_questions(file, None if columns is None else parse_columns(columns, file.stem))
         left = Counter(
             "no question or no answer" if one.why.startswith("no ") else "repeated" for one in found.left_out
         )
@@ -98,21 +99,27 @@ def training_rows(files: Iterable[Path], *, databases: Path | None = None) -> Ga
     return gathered
 
 
-def toolkit_tasks(folder: Path, toolkit: str, *, toolscale: Path | None = None) -> Gathered:
+def toolkit_tasks(folder: Path, toolkit: str, *, toolscale: str | None = None) -> Gathered:
     """The tasks of a domain's folder in tau2's form, with the functions of a toolkit class of the user's.
 
-    With `toolscale` its tasks of this domain come in place of the folder's own. Raises `BadInput`.
+    With `toolscale`, a file or a data set of the model hub, its tasks of this domain come in place of the folder's
+    own. Raises `BadInput`, and `WorldFault` when the hub cannot be reached.
     """
     domain = load_tau2_domain(folder)
     functions = [tool.spec for tool in load_python_toolkit(toolkit, domain.tables).tools]
-    file, tasks, left = folder / "tasks.json", domain.tasks, dict[str, int]()
-    if toolscale is not None:
-        read = load_toolscale(toolscale, folder.parent)
-        file, tasks = toolscale, tuple(task for task in read if task.domain == domain.name)
-        left = {f"not of {domain.name}": len(read) - len(tasks)}
-    if not tasks:
-        raise BadInput(f"{file} has no task of {domain.name}; name the folder of a domain that it has")
-    return _gathered(file, _published(tasks, functions, domain.policy, domain.name), left)
+    if toolscale is None:
+        given = {folder / "tasks.json": domain.tasks}
+    else:
+        files = [Path(toolscale)] if Path(toolscale).suffix else fetch_dataset(toolscale)
+        given = {file: load_toolscale(file, folder.parent) for file in files}
+    gathered = Gathered()
+    for file, tasks in given.items():
+        ours = [task for task in tasks if task.domain == domain.name]
+        left = {f"not of {domain.name}": len(tasks) - len(ours)} if len(tasks) > len(ours) else {}
+        gathered += _gathered(file, _published(ours, functions, domain.policy, domain.name), left)
+    if not gathered.cases:
+        raise BadInput(f"{toolscale or folder} has no task of {domain.name}; name the folder of a domain that it has")
+    return gathered
 
 
 def _published(tasks: Iterable[PublishedTask], functions: Sequence[ToolSpec], policy: str, name: str) -> Iterator[Case]:
