@@ -1,11 +1,14 @@
 """Groups made of stored trajectories: rollouts of one task under one preference, tool set and price table."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Iterable, Sequence
+from datetime import date
+from operator import attrgetter
 
-from orchestra_lib.codec import fingerprint, to_data
 from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.ledger import Flag, ledger, repriced
+from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import PriceTable
+from orchestra_lib.record import record
 from orchestra_lib.reward_report import Rollout
 from orchestra_lib.store.groups import checked_group
 from orchestra_lib.store.store import Store
@@ -67,23 +70,48 @@ def _check_group(trajectories: Sequence[Trajectory], *, any_table: bool, any_pre
     for one in trajectories:
         if one.stop is None:
             raise BadInput(f"run {one.id} has not ended; wait for it, or leave it out")
-        _check_same(trajectories[0], one, any_table=any_table, any_preference=any_preference)
+    check_alike(map(_likeness, trajectories), any_table=any_table, any_preference=any_preference)
 
 
-def _check_same(first: Trajectory, other: Trajectory, *, any_table: bool, any_preference: bool) -> None:
-    checks: list[tuple[str, Callable[[Setting], Hashable], str]] = [
-        ("another task", lambda setting: (setting.task.text, setting.task.id), "leave it out"),
-        ("other tools", lambda setting: frozenset(spec.name for spec in setting.tools), "leave it out"),
+@record
+class Likeness:
+    """What the runs of one group have in common: the task with its id, the tools, the preference, the price table."""
+
+    run_id: str
+    task: tuple[str, str | None]
+    tools: frozenset[str]
+    preference: Preference
+    table: tuple[str, date]
+
+
+def check_alike(runs: Iterable[Likeness], *, any_table: bool, any_preference: bool) -> None:
+    """Raises `BadInput` naming the first run that is not like the first one, and the remedy."""
+    checks = [
+        ("another task", attrgetter("task"), "leave it out"),
+        ("other tools", attrgetter("tools"), "leave it out"),
     ]
     if not any_preference:
         remedy = "weigh all alike with --prefer, or leave it out"
-        checks.append(("another preference", lambda setting: fingerprint(to_data(setting.preference)), remedy))
+        checks.append(("another preference", attrgetter("preference"), remedy))
     if not any_table:
-        remedy = "price all alike with --prices, or leave it out"
-        checks.append(("another price table", lambda setting: (setting.prices.name, setting.prices.dated), remedy))
-    for what, of, remedy in checks:
-        if of(other.setting) != of(first.setting):
-            raise BadInput(f"run {other.id} has {what} than {first.id}, so they are no group; {remedy}")
+        checks.append(("another price table", attrgetter("table"), "price all alike with --prices, or leave it out"))
+    first: Likeness | None = None
+    for other in runs:
+        first = first or other
+        for what, of, remedy in checks:
+            if of(other) != of(first):
+                raise BadInput(f"run {other.run_id} has {what} than {first.run_id}, so they are no group; {remedy}")
+
+
+def _likeness(trajectory: Trajectory) -> Likeness:
+    setting = trajectory.setting
+    return Likeness(
+        run_id=trajectory.id,
+        task=(setting.task.text, setting.task.id),
+        tools=frozenset(spec.name for spec in setting.tools),
+        preference=setting.preference,
+        table=(setting.prices.name, setting.prices.dated),
+    )
 
 
 def _rollout(trajectory: Trajectory) -> Rollout:

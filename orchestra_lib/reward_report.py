@@ -6,8 +6,8 @@ group, and with them the reward of every other rollout, because of a gap in a pr
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from functools import partial
 from typing import Literal
 
@@ -161,6 +161,12 @@ def check_tools(preference: Preference, tools: Sequence[str]) -> None:
             raise BadInput(
                 f"the preference weighs {tool!r}, which no rollout lists; the tools of the group are {there}"
             )
+
+
+def of_offered(preference: Preference, tools: Iterable[str]) -> Preference:
+    """A preference as it was played may weigh tools that were not on offer; nobody could follow that."""
+    offered = set(tools)
+    return replace(preference, tools={tool: weight for tool, weight in preference.tools.items() if tool in offered})
 
 
 def _check_ids(rollouts: Sequence[Rollout]) -> None:

@@ -9,7 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
     "calling", "configuration", "ensemble", "export", "forking", "grading", "grouping", "importing", "play", "players",
-    "pricelist", "published", "replay_process", "replaying", "rescoring", "roster", "sampling", "synthesis", "workbench",
+    "pricelist", "published", "replay_process", "replaying", "rescoring", "roster", "sampling", "synthesis",
+    "workbench",
 )  # fmt: skip
 FACES = ("cli", "__main__")  # floor 4, with app/
 HEAVY = {

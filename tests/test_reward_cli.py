@@ -150,3 +150,18 @@ def test_stored_runs_are_priced_anew_without_a_call(reward, stored, tmp_path):
 def test_runs_of_two_tasks_are_no_group(reward, stored):
     code, _, err = reward("run-1", "run-4")
     assert (code, "run run-4 has another task than run-1" in err) == (2, True)
+
+
+def test_a_group_is_named_and_all_groups_are_weighed_at_once(reward, stored, tmp_path):
+    with Store.open(tmp_path) as store:
+        store.group("mine", RUNS)
+        store.group("single", ["run-4"])
+    named = json.loads(reward("mine", "--json")[1])
+    assert named == json.loads(reward(*RUNS, "--json")[1])
+    code, out, err = reward("--all", "--json")
+    rows = {(row["group"], row["id"]): row["reward"] for row in json.loads(out)}
+    assert code == 0
+    assert [rows["mine", row["id"]] for row in named] == [row["reward"] for row in named]
+    assert "2 groups of 4 rollouts, 1 of them in the loss; no model was called" in err
+    assert "single" not in reward("--all", "--text", "2 + 2")[1]
+    assert reward("mine", "--all")[0] == reward()[0] == reward("mine", "--text", "x")[0] == 2

@@ -2,7 +2,7 @@
 
 import json as json_module
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,20 +16,29 @@ from orchestra_lib.paths import home
 from orchestra_lib.preference import Preference, parse_preference
 from orchestra_lib.pricelist import find_table
 from orchestra_lib.pricing import PriceTable
+from orchestra_lib.rescoring import Refused, Scored, rescore
 from orchestra_lib.reward import Mode
-from orchestra_lib.reward_report import RewardReport, Rollout, RolloutReward, reward_reports
+from orchestra_lib.reward_report import RewardReport, Rollout, RolloutReward, of_offered, reward_reports
 from orchestra_lib.store.store import Store
+from orchestra_lib.store.summary import Filter
 from orchestra_lib.trajectory import Trajectory
 
 
 def reward(
     group_or_file: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="GROUP_IDS... | FILE.json",
-            help="Ids of runs of one task, or a .json file: a list of {id, outcome, cost_usd, latency_s, tool_counts}.",
+            metavar="GROUP | IDS... | FILE.json",
+            help="A group's name, ids of runs of one task, or a .json file: a list of {id, outcome, cost_usd, "
+            "latency_s, tool_counts}.",
         ),
-    ],
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Every group in the store, narrowed by the filters.")] = False,
+    text: Annotated[str | None, typer.Option(help="With --all: in id, task, answer or observations.")] = None,
+    orchestrator: Annotated[str | None, typer.Option(help="With --all: conducted by.")] = None,
+    tool: Annotated[str | None, typer.Option(help="With --all: called at least once.")] = None,
+    status: Annotated[str | None, typer.Option(help="With --all: answered, max_turns, loop, …")] = None,
+    tag: Annotated[str | None, typer.Option(help="With --all: tagged so.")] = None,
     prefer: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,20 +54,28 @@ def reward(
 ) -> None:
     """Print the rewards and advantages of a group, with every number on the way."""
     wanted = None if prefer is None else parse_preference(prefer)
+    narrowed = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, tag=tag)
+    names = group_or_file or []
+    if all_ == bool(names) or (narrowed != Filter() and not all_):
+        raise BadInput("name a group, runs or a file, or take --all; filters go with --all")
+    if all_:
+        _rescore(narrowed, wanted, prices, mode, json)
+        return
     table: PriceTable | None = None
-    if file := _file(group_or_file):
+    if file := _file(names):
         if prices is not None:
             raise BadInput("--prices re-prices stored runs; the rows of a file state their cost_usd")
         rollouts, preference = _rows(file), wanted or Preference()
     else:
-        runs = _runs(group_or_file)
+        runs = _runs(names)
         table = runs[0].setting.prices if prices is None else find_table(home(), prices)
         rollouts = group(runs, prices=None if prices is None else table, any_preference=wanted is not None)
-        preference = wanted or _of_offered(runs[0].setting.preference, rollouts[0])
+        preference = wanted or of_offered(runs[0].setting.preference, rollouts[0].tool_counts)
     reports = reward_reports(rollouts, preference, mode)
     if json:
         facts = {one.id: one for one in rollouts}
-        print_json([_row(report, row, facts[row.id], table) for report in reports for row in report.rows])
+        named = table and (table.name, table.dated, table.nominal)
+        print_json([_row(report, row, facts[row.id], named) for report in reports for row in report.rows])
     else:
         _show(reports, rollouts, table)
     for report in reports:
@@ -97,25 +114,58 @@ def _place(file: Path, at: int, row: object) -> str:
     return f"{file}, row {at}" + (f" (id {one_line(name, 60)})" if isinstance(name, str) else "")
 
 
-def _runs(run_ids: Sequence[str]) -> list[Trajectory]:
+def _runs(names: Sequence[str]) -> list[Trajectory]:
+    """The runs of the one group that is named so, else those with these ids."""
     with Store.open(home()) as store:
-        return [store.get(run_id) for run_id in run_ids]
+        members = store.members(names[0]) if len(names) == 1 else ()
+        return [store.get(run_id) for run_id in members or names]
 
 
-def _of_offered(preference: Preference, rollout: Rollout) -> Preference:
-    """A preference as it was played may weigh tools that were not on offer; nobody could follow that."""
-    tools = {tool: weight for tool, weight in preference.tools.items() if tool in rollout.tool_counts}
-    return replace(preference, tools=tools)
+def _rescore(wanted: Filter, preference: Preference | None, prices: str | None, mode: Mode, json: bool) -> None:
+    table = None if prices is None else find_table(home(), prices)
+    with Store.open(home()) as store:
+        found = list(rescore(store, wanted, preference=preference, prices=table, mode=mode))
+    scored = [one for one in found if isinstance(one, Scored)]
+    if json:
+        print_json([row for one in scored for row in _scored_rows(one)])
+    else:
+        head = ("group", "runs", "compared", "solved", "mean R", "std", "in the loss")
+        print_table(head, [_scored_line(one) for one in scored])
+    for one in found:
+        if isinstance(one, Refused):
+            note(f"group {one.group} left out: {one.why}")
+    rollouts = sum(len(one.rollouts) for one in scored)
+    kept = sum(one.report.why is None for one in scored)
+    note(f"{len(scored):,} groups of {rollouts:,} rollouts, {kept:,} of them in the loss; no model was called")
+    for name, dated, nominal in sorted({one.prices for one in scored}):
+        note(f"priced by {name} of {dated}{', nominal: nobody is billed' if nominal else ''}")
+    if simulated := sum(one.simulated for group in scored for one in group.rollouts):
+        note(f"simulated: {simulated:,} of {rollouts:,}; their tools answer from a stated profile")
 
 
-def _row(report: RewardReport, row: RolloutReward, facts: Rollout, table: PriceTable | None) -> dict[str, Any]:
+def _scored_rows(one: Scored) -> list[dict[str, Any]]:
+    facts = {rollout.id: rollout for rollout in one.rollouts}
+    return [_row(one.report, row, facts[row.id], one.prices) for row in one.report.rows]
+
+
+def _scored_line(one: Scored) -> list[str]:
+    report = one.report
+    solved = sum(bool(rollout.counts and rollout.outcome) for rollout in one.rollouts)
+    mean, std = ("—" if value is None else f"{value:.3f}" for value in (report.mean, report.std))
+    counts = [str(number) for number in (len(one.rollouts), report.size, solved)]
+    return [report.group, *counts, mean, std, "yes" if report.why is None else f"no: {report.why}"]
+
+
+def _row(
+    report: RewardReport, row: RolloutReward, facts: Rollout, prices: tuple[str, date, bool] | None
+) -> dict[str, Any]:
     return {
         **to_data(row),
         "outcome": facts.outcome,
         "cost_usd": facts.cost_usd,
         "latency_s": facts.latency_s,
         "simulated": facts.simulated,
-        "prices": table and {"table": table.name, "dated": table.dated.isoformat(), "nominal": table.nominal},
+        "prices": prices and {"table": prices[0], "dated": prices[1].isoformat(), "nominal": prices[2]},
         "group": report.group,
         "mode": str(report.mode),
         "group_size": report.size,

@@ -11,6 +11,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
@@ -193,6 +194,11 @@ class Store:
             raise BadInput(f"run {run_id!r} has not begun yet")
         return from_data(json.loads(found[0]["raw"]), Trajectory, where=f"run {run_id}")
 
+    def select(self, sql: str, parameters: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        """The rows of a reading statement of this project's own. Raises `StoreFault`."""
+        self._refresh()
+        return self._read(sql, parameters)
+
     def query(
         self,
         sql: str,
@@ -305,13 +311,11 @@ class Store:
 
     def groups(self, most: int = MAX_PAGE) -> tuple[GroupSummary, ...]:
         """Every group, the one with the latest run first."""
-        self._refresh()
-        return tuple(GroupSummary(**row) for row in self._read(GROUPS, {"most": most}))
+        return tuple(GroupSummary(**row) for row in self.select(GROUPS, {"most": most}))
 
     def members(self, name: str) -> tuple[str, ...]:
         """The ids of a group's runs, in the order in which they started; none for no such group."""
-        self._refresh()
-        return tuple(row["run_id"] for row in self._read(MEMBERS, {"name": name}))
+        return tuple(row["run_id"] for row in self.select(MEMBERS, {"name": name}))
 
     def forks(self, run_id: str) -> tuple[Branch, ...]:
         """The whole tree of forks that a run stands in, its root first. Raises `BadInput` for an unknown run."""
@@ -407,7 +411,9 @@ class Store:
 
     def _read_journal(self, run_id: str, stamp: Stamp) -> Entry:
         try:
-            return entry(run_id, stamp, self.journal.trajectory(run_id))
+            read = entry(run_id, stamp, self.journal.trajectory(run_id))
+            # Between the end of a run and its own grade somebody still writes: there is more to come.
+            return read if read.unfinished or not self.journal.is_live(run_id) else replaced(read, unfinished=True)
         except OrchestraError as error:
             return Entry(run_id=run_id, stamp=stamp, fault=str(error))
 
