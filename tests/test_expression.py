@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worlds import world
 
-from orchestra_lib.environment.expression import STATE, Compiler, parameters_in, roots
+from orchestra_lib.environment.expression import STATE, Compiler
 from orchestra_lib.environment.kinds import Kind, Type
+from orchestra_lib.environment.names import parameters_in, roots
 from orchestra_lib.environment.operators import cents
 from orchestra_lib.errors import BadInput
 

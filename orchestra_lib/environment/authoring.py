@@ -9,9 +9,10 @@ it. `data/domains/README.md` lists the macros.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from orchestra_lib.environment.macros import MACROS
 from orchestra_lib.errors import BadInput
 
 Data = dict[str, Any]
@@ -21,7 +22,6 @@ _FIELD = re.compile(
 )
 _MAX_FIELD = 500
 _LISTS = ("parameters", "loads", "lets", "rules", "effects", "effect_text")
-_KEEPS = ("type", "title", "description", "references", "values", "unit", "fields", "item", "key", "minimum", "maximum")
 
 
 def resolve(data: Mapping[str, Any], shapes: Sequence[str], *, where: str) -> Data:
@@ -147,182 +147,3 @@ def _filled(part: Any, arguments: Mapping[str, Any]) -> Any:
     if isinstance(part, Mapping):
         return {key: _filled(value, arguments) for key, value in part.items()}
     return [_filled(one, arguments) for one in part] if isinstance(part, list) else part
-
-
-def _column(table: Data, name: str, **changes: Any) -> Data:
-    """A parameter with the type of a field."""
-    field = next((one for one in table["fields"] if one["name"] == name), None)
-    if field is None:
-        raise KeyError(name)
-    kept = {key: field[key] for key in _KEEPS if key in field}
-    if name == table["key"]:
-        kept["references"] = table["name"]
-    return {"name": name, **kept, **changes}
-
-
-def _spoken(names: Sequence[str]) -> str:
-    return " and ".join(name.replace("_", " ") for name in names)
-
-
-def _key(table: Data) -> Data:
-    return _column(table, table["key"], description=f"Which {table['one']}")
-
-
-def _finder(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    by = given.pop("by")
-    return {
-        "name": f"find_{table['one'].replace(' ', '_')}_by_{'_'.join(by)}",
-        "kind": "read",
-        "description": f"Find the {table['key'].replace('_', ' ')} of a {table['one']} by {_spoken(by)}.",
-        "parameters": [_column(table, name) for name in by],
-        "query": {
-            "table": table["name"],
-            "single": True,
-            "filters": [{"field": name, "parameter": name} for name in by],
-        },
-    }
-
-
-def _getter(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    one = table["one"].replace(" ", "_")
-    return {
-        "name": f"get_{one}",
-        "kind": "read",
-        "description": f"Everything on record about one {table['one']}.",
-        "parameters": [_key(table)],
-        "loads": [{"name": one, "table": table["name"], "key": f"${table['key']}"}],
-        "result": f"${one}",
-    }
-
-
-def _lister(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    by = given.pop("by")
-    whose = _column(table, by)
-    of = tables[whose["references"]]["one"] if "references" in whose else by
-    query: Data = {"table": table["name"], "filters": [{"field": by, "parameter": by}]}
-    for key in ("where", "show", "sort", "page_size"):
-        if key in given:
-            query[key] = given.pop(key)
-    paging = [{"name": "page", "type": "integer", "optional": True, "minimum": 1, "description": "From 1"}]
-    return {
-        "name": f"list_{table['name']}_of_{of.replace(' ', '_')}",
-        "kind": "read",
-        "description": f"The {table['name'].replace('_', ' ')} of one {of.replace('_', ' ')}.",
-        "parameters": [whose, *_sorting(query), *paging],
-        "query": query,
-    }
-
-
-def _search(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    filters: list[Data] = []
-    parameters: list[Data] = []
-    for name in given.pop("by", ()):
-        filters.append({"field": name, "parameter": name})
-        parameters.append(_column(table, name, optional=True))
-    for name in given.pop("has", ()):
-        filters.append({"field": name, "parameter": name, "compare": "has"})
-        is_list = _column(table, name).get("type") == "list"
-        words = f"One of its {name.replace('_', ' ')}" if is_list else f"Part of the {name.replace('_', ' ')}"
-        parameters.append({"name": name, "optional": True, "description": words})
-    for name in given.pop("range", ()):
-        for prefix, compare in (("min", ">="), ("max", "<=")):
-            filters.append({"field": name, "parameter": f"{prefix}_{name}", "compare": compare})
-            parameters.append(_column(table, name, optional=True) | {"name": f"{prefix}_{name}"})
-    query: Data = {"table": table["name"], "filters": filters}
-    for key in ("where", "show", "sort", "page_size"):
-        if key in given:
-            query[key] = given.pop(key)
-    paging = [{"name": "page", "type": "integer", "optional": True, "minimum": 1, "description": "From 1"}]
-    return {
-        "name": f"search_{table['name']}",
-        "kind": "read",
-        "description": f"Search {table['name'].replace('_', ' ')}; every condition is optional.",
-        "parameters": [*parameters, *_sorting(query), *paging],
-        "query": query,
-    }
-
-
-def _sorting(query: Data) -> list[Data]:
-    if not query.get("sort"):
-        return []
-    values = [word for name in query["sort"] for word in (name, f"-{name}")]
-    words = "The field to sort by; a minus sorts downwards"
-    return [{"name": "sort_by", "values": values, "optional": True, "description": words}]
-
-
-def _create(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    one = table["one"].replace(" ", "_")
-    return {
-        "name": f"create_{one}",
-        "kind": "write",
-        "description": f"Create a new {table['one']}.",
-        "effects": [["insert", table["name"], one, given.pop("values")]],
-        "result": f"${one}",
-    }
-
-
-def _change(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    """Works on one record: its key as a parameter, its load, its state before and after."""
-    one, before, after = table["one"].replace(" ", "_"), given.pop("from", None), given.pop("to", None)
-    made: Data = {
-        "kind": "write",
-        "parameters": [_key(table)],
-        "loads": [{"name": one, "table": table["name"], "key": f"${table['key']}"}],
-        "rules": [],
-        "effects": [],
-        "result": f"${one}",
-    }
-    if before:
-        status = f"${one}.{table['machine']['field']}"
-        allowed = ["==", status, before[0]] if len(before) == 1 else ["in", status, ["list", *before]]
-        made["rules"] = [{"id": "status", "when": allowed}]
-    if after:
-        made["effects"] = [["set", f"${one}.{table['machine']['field']}", after]]
-    return made
-
-
-def _set(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    """Sets plain fields of one record."""
-    names = given.pop("fields")
-    made = _change(table, given, tables)
-    one = table["one"].replace(" ", "_")
-    made["parameters"] += [_column(table, name) for name in names]
-    made["effects"] += [["set", f"${one}.{name}", f"${name}"] for name in names]
-    return {
-        "name": f"update_{one}_{'_'.join(names)}",
-        "description": f"Change the {_spoken(names)} of a {table['one']}.",
-        **made,
-    }
-
-
-def _calculate(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    return {
-        "name": "calculate",
-        "kind": "generic",
-        "description": "Work out an arithmetic expression of numbers, + - * / and brackets.",
-        "parameters": ["expression -- Such as 2 * (14.5 + 3)"],
-        "builtin": "calculate",
-    }
-
-
-def _transfer(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    return {
-        "name": "transfer_to_human_agents",
-        "kind": "generic",
-        "description": "Hand the user over to a human agent, with a summary of the request.",
-        "parameters": ["summary -- What the user needs and why it cannot be done here"],
-        "builtin": "transfer",
-    }
-
-
-MACROS: Mapping[str, Callable[[Data, Data, Mapping[str, Data]], Data]] = {
-    "finder": _finder,
-    "getter": _getter,
-    "lister": _lister,
-    "search": _search,
-    "create": _create,
-    "change": _change,
-    "set": _set,
-    "calculate": _calculate,
-    "transfer": _transfer,
-}

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.environment.kinds import ANY, BOOLEAN, LIST, NULL, Kind, Type, comparable
-from orchestra_lib.environment.operators import OPERATORS, element
+from orchestra_lib.environment.operators import LOOPS, OPERATORS, element
 from orchestra_lib.environment.schema import Domain, Expression, Field, FieldType, Table
 from orchestra_lib.errors import BadInput
 
@@ -27,7 +27,7 @@ Scope = dict[str, Any]
 """Names to values while an operation runs; `STATE` stands among them for the records."""
 
 Evaluate = Callable[[Scope], Any]
-MAX_LOOPS = 3
+MAXLOOPS = 3
 """So many loops and scans may stand within one another: each multiplies what an evaluation takes."""
 
 _MOMENT = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d")
@@ -137,12 +137,12 @@ class Compiler:
     def _form(self, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
         if head == "const" and len(rest) == 1:
             return _constant(rest[0])
-        if head in ("record", "records") or head in _LOOPS:
-            if self._loops == MAX_LOOPS:
-                raise BadInput(f"{where}: more than {MAX_LOOPS} loops within one another; use fewer")
+        if head in ("record", "records") or head in LOOPS:
+            if self._loops == MAXLOOPS:
+                raise BadInput(f"{where}: more than {MAXLOOPS} loops within one another; use fewer")
             self._loops += head != "record"
             try:
-                form = self._loop if head in _LOOPS else self._records
+                form = self._loop if head in LOOPS else self._records
                 return form(head, rest, names, where)
             finally:
                 self._loops -= head != "record"
@@ -157,7 +157,7 @@ class Compiler:
             return (lambda scope: [run(scope) for run in runs]), replace(LIST, item=item)
         operator = OPERATORS.get(head)
         if operator is None:
-            known = _some([*OPERATORS, *_LAZY, *_LOOPS, "at", "list", "const", "record", "records"])
+            known = _some([*OPERATORS, *_LAZY, *LOOPS, "at", "list", "const", "record", "records"])
             raise BadInput(f"{where}: unknown operator {head!r}; known are {known}")
         low, high = operator.arity
         if not low <= len(runs) <= high:
@@ -197,7 +197,7 @@ class Compiler:
             body, value = self.predicate(rest[2], inside, f"{where}.each"), BOOLEAN
         else:
             body, value = self.compile(rest[2], inside, f"{where}.each")
-        reduce = _LOOPS[head]
+        reduce = LOOPS[head]
 
         def run(scope: Scope) -> Any:
             return reduce([(one, body(_with(scope, name, one))) for one in items(scope) or ()])
@@ -216,38 +216,6 @@ def _at(items: Evaluate, key: Evaluate, kind: Type, where: str) -> tuple[Evaluat
         return next((one for one in items(scope) or () if one.get(field) == wanted), None)
 
     return run, element((kind,))
-
-
-def roots(expression: Expression) -> frozenset[str]:
-    """The names that an expression reads, without those that it binds itself."""
-    match expression:
-        case str() if expression[:1] == "$" and expression[1:2].isidentifier():
-            return frozenset((expression[1:].partition(".")[0],)) - {"now", "today"}
-        case ["const", _]:
-            return frozenset()
-        case [str() as head, str() as name, items, each] if head in _LOOPS:
-            return roots(items) | (roots(each) - {name})
-        case ["records", _, str() as name, each]:
-            return roots(each) - {name}
-        case Mapping():
-            return frozenset().union(*map(roots, expression.values()))
-        case list() | tuple():
-            return frozenset().union(*map(roots, expression))
-        case _:
-            return frozenset()
-
-
-def parameters_in(expression: Any) -> frozenset[str]:
-    """The policy parameters that an expression, or anything made of expressions, names."""
-    match expression:
-        case str() if expression[:1] == "@" and expression[1:2].isidentifier():
-            return frozenset((expression[1:],))
-        case Mapping():
-            return frozenset().union(*map(parameters_in, expression.values()))
-        case list() | tuple():
-            return frozenset().union(*map(parameters_in, expression))
-        case _:
-            return frozenset()
 
 
 def _with(scope: Scope, name: str, value: Any) -> Scope:
@@ -343,26 +311,6 @@ def _lazy(head: str, runs: Sequence[Evaluate], kinds: Sequence[Type], where: str
     kind = kinds[2] if kinds[1].kind is Kind.NULL or kinds[2].kind is Kind.MONEY else kinds[1]
     optional = any(one.optional or one.kind is Kind.NULL for one in kinds[1:])
     return (lambda scope: then(scope) if condition(scope) else other(scope)), replace(kind, optional=optional)
-
-
-Pairs = Sequence[tuple[Any, Any]]
-
-
-def _sum(pairs: Pairs) -> float:
-    total = sum(value for _, value in pairs if value is not None)
-    return round(total, 6) if isinstance(total, float) else total
-
-
-_LOOPS: Mapping[str, Callable[[Pairs], Any]] = {
-    "any": lambda pairs: any(value for _, value in pairs),
-    "all": lambda pairs: all(value for _, value in pairs),
-    "filter": lambda pairs: [one for one, value in pairs if value],
-    "count": lambda pairs: sum(1 for _, value in pairs if value),
-    "map": lambda pairs: [value for _, value in pairs],
-    "sum": _sum,
-    "least": lambda pairs: min((value for _, value in pairs if value is not None), default=None),
-    "most": lambda pairs: max((value for _, value in pairs if value is not None), default=None),
-}
 
 
 def _loop_type(head: str, items: Type, value: Type) -> Type:

@@ -251,3 +251,24 @@ OPERATORS: Mapping[str, Operator] = {
     "concat": Operator(arity=(1, _MANY), check=_given(Kind.TEXT), run=_concat),
     "default": Operator(arity=_two, check=_first_of, run=lambda value, other: other if value is None else value),
 }  # fmt: skip
+
+
+Pairs = Sequence[tuple[Any, Any]]
+
+
+def _sum(pairs: Pairs) -> float:
+    total = sum(value for _, value in pairs if value is not None)
+    return round(total, 6) if isinstance(total, float) else total
+
+
+LOOPS: Mapping[str, Callable[[Pairs], Any]] = {
+    "any": lambda pairs: any(value for _, value in pairs),
+    "all": lambda pairs: all(value for _, value in pairs),
+    "filter": lambda pairs: [one for one, value in pairs if value],
+    "count": lambda pairs: sum(1 for _, value in pairs if value),
+    "map": lambda pairs: [value for _, value in pairs],
+    "sum": _sum,
+    "least": lambda pairs: min((value for _, value in pairs if value is not None), default=None),
+    "most": lambda pairs: max((value for _, value in pairs if value is not None), default=None),
+}
+"""What `any`, `sum` and the like make of each item of a list with the value of an expression on it."""

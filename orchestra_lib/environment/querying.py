@@ -1,10 +1,10 @@
 """Finders, lists and searches: conditions from parameters, order, pages."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from orchestra_lib.environment.expression import STATE, Compiler, Scope
-from orchestra_lib.environment.kinds import Type
+from orchestra_lib.environment.kinds import Kind, Type
 from orchestra_lib.environment.schema import Compare, Operation, Query
 from orchestra_lib.environment.state import State
 from orchestra_lib.errors import BadInput, ModelMistake
@@ -19,45 +19,70 @@ def compiled_query(
     if query.table not in compiler.tables:
         raise BadInput(f"{where}: no table {query.table!r}; known are {', '.join(compiler.tables)}")
     fields = compiler.tables[query.table].fields or {}
-    parameters = {one.name for one in operation.parameters}
+    parameters = [one.name for one in operation.parameters]
     for one in query.filters:
         if one.field not in fields or one.parameter not in parameters:
             raise BadInput(f"{where}: the filter {one.field!r} by {one.parameter!r} names no field or no parameter")
+        plain = not {fields[one.field].kind, names[one.parameter].kind} & {Kind.LIST, Kind.OBJECT}
+        if one.compare is not Compare.HAS and not plain:
+            raise BadInput(f"{where}: the filter {one.field!r} compares a list or an object; use `has`")
     for name in (*query.show, *query.sort):
         if name not in fields:
             raise BadInput(f"{where}: {query.table} has no field {name!r}; it has {', '.join(fields)}")
     fixed = None
     if query.where is not None:
         fixed = compiler.predicate(query.where, {**names, "row": compiler.tables[query.table]}, f"{where}.where")
-    indexed = [(one.field, one.parameter) for one in query.filters if one.compare is Compare.IS]
-    tests = [(one.field, one.parameter, _TESTS[one.compare]) for one in query.filters]
+    tests = [(one.field, one.parameter, one.compare) for one in query.filters]
     table, key = query.table, compiler.key(query.table)
 
     def hits(scope: Scope) -> list[Record]:
-        given = [(field, scope[name], test) for field, name, test in tests if scope.get(name) is not None]
-        by = next(((field, scope[name]) for field, name in indexed if scope.get(name) is not None), None)
-        state: State = scope[STATE]
-        rows: Iterable[Record] = state.records(table) if by is None else state.matching(table, *by)
-        found = [row for row in rows if all(test(row.get(field), wanted) for field, wanted, test in given)]
+        given = [(field, scope[name], compare) for field, name, compare in tests if scope.get(name) is not None]
+        found = _matching(scope[STATE], table, given)
         return found if fixed is None else [row for row in found if fixed(_with(scope, row))]
 
     if query.single:
         return lambda scope: _single(scope, hits(scope), table, key)
     shown = (key, *(name for name in query.show if name != key)) if query.show else ()
+    asked = tuple(parameters)
 
     def page(scope: Scope) -> Any:
-        return _page(scope, hits(scope), query, key, shown)
+        state: State = scope[STATE]
+        if state.overlay:
+            return _page(scope, hits(scope), query, key, shown)
+        # Until something is written, an episode finds what every other found.
+        said = (operation.name, repr([scope.get(name) for name in asked]))
+        result = state.base.pages.get(said)
+        if result is None:
+            result = _page(scope, hits(scope), query, key, shown)
+            state.base.keep_page(said, result)
+        else:
+            state.seen.update([(table, row[key]) for row in result["results"]])
+        return result
 
     return page
+
+
+def _matching(state: State, table: str, given: Sequence[tuple[str, Any, Compare]]) -> list[Record]:
+    """The rows that meet all conditions, in the order of their keys."""
+    indexed = [(field, wanted) for field, wanted, compare in given if compare is Compare.IS]
+    by = min(indexed, key=lambda one: state.base.count(table, *one), default=None)
+    found: list[Record] = list(state.records(table) if by is None else state.matching(table, *by))
+    for field, wanted, compare in given:
+        if compare is Compare.IS:
+            if (field, wanted) != by:
+                found = [row for row in found if row.get(field) == wanted]
+        else:
+            test = _TESTS[compare]
+            found = [row for row in found if test(row.get(field), wanted)]
+    if state.overlay or not state.base.is_sorted(table):
+        key = state.base.tables[table].key
+        found.sort(key=lambda row: row[key])
+    return found
 
 
 def _with(scope: Scope, row: Record) -> Scope:
     scope["row"] = row
     return scope
-
-
-def _is(value: Any, wanted: Any) -> bool:
-    return bool(value == wanted)
 
 
 def _at_least(value: Any, wanted: Any) -> bool:
@@ -75,7 +100,6 @@ def _has(value: Any, wanted: Any) -> bool:
 
 
 _TESTS: Mapping[Compare, Callable[[Any, Any], bool]] = {
-    Compare.IS: _is,
     Compare.AT_LEAST: _at_least,
     Compare.AT_MOST: _at_most,
     Compare.HAS: _has,
@@ -97,7 +121,6 @@ def _single(scope: Scope, found: list[Record], table: str, key: str) -> Any:
 
 def _page(scope: Scope, found: list[Record], query: Query, key: str, shown: tuple[str, ...]) -> Any:
     wish, size = scope.get("sort_by"), query.page_size
-    found.sort(key=lambda row: row[key])
     if wish:
         name = wish.removeprefix("-")
         known = [row for row in found if row.get(name) is not None]

@@ -246,7 +246,7 @@ class Invariant:
 
 
 class Conduct(StrEnum):
-    """How the agent behaves: the policy lines that no predicate over records carries, each with its own check."""
+    """How the agent is to behave: the lines of the policy that no predicate over records carries."""
 
     AUTHENTICATE = "authenticate"
     CONFIRM = "confirm"

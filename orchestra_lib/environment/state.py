@@ -21,6 +21,10 @@ Diff = Mapping[Key, Canonical]
 """Changed records in canonical form; of several new ones each has a label for its key."""
 
 
+_PAGES = 4096
+"""So many results of searches are remembered."""
+
+
 class Base:
     """The records of a domain as every episode finds them; never changed. Build once, share."""
 
@@ -28,6 +32,8 @@ class Base:
         self.domain = domain
         self.records = records
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
+        self.pages: dict[tuple[str, str], Any] = {}
+        self._sorted = {name: list(one) == sorted(one) for name, one in records.items()}
         self._canonical: dict[Key, Canonical] = {}
         self._indexes: dict[tuple[str, str], dict[Any, tuple[str, ...]]] = {}
         self._next = {name: _highest(records.get(name, {}), table.prefix) + 1 for name, table in self.tables.items()}
@@ -41,6 +47,20 @@ class Base:
                 found.setdefault(one.get(field), []).append(key)
             made = self._indexes[table, field] = {value: tuple(keys) for value, keys in found.items()}
         return made
+
+    def count(self, table: str, field: str, value: Any) -> int:
+        """How many records of the base have a value in a plain field."""
+        return len(self.index(table, field).get(value, ()))
+
+    def is_sorted(self, table: str) -> bool:
+        """Whether the base has the records of a table in the order of their keys."""
+        return self._sorted[table]
+
+    def keep_page(self, asked: tuple[str, str], page: Any) -> None:
+        """Remember what a search finds in the untouched base."""
+        if len(self.pages) >= _PAGES:
+            self.pages.clear()
+        self.pages[asked] = page
 
     def number(self, table: str) -> int:
         """The number of the first new record of a table."""

@@ -1,15 +1,17 @@
 """All that makes a domain unfit: said with its place and a remedy, everything at once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestra_lib.codec import dumps
 from orchestra_lib.environment.arguments import wrong_value
 from orchestra_lib.environment.domain import World
-from orchestra_lib.environment.expression import STATE, Compiler, Scope, parameters_in, roots
+from orchestra_lib.environment.expression import STATE, Compiler
+from orchestra_lib.environment.liveness import unusable
+from orchestra_lib.environment.names import parameters_in, roots
 from orchestra_lib.environment.policy_text import policy_text
 from orchestra_lib.environment.schema import Domain, Field, FieldType, Mode, Operation, OperationKind, Table
-from orchestra_lib.errors import BadInput, ModelMistake
+from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
 
 
@@ -42,7 +44,13 @@ def _problems(world: World) -> Iterator[Problem]:
         yield from _twins(table, world)
     yield from _finders(world)
     yield from _invariants(world)
-    yield from _dead(world)
+    for operation, records, rules in unusable(world):
+        said = f" ({', '.join(rules)})" if rules else ""
+        yield Problem(
+            where=f"domain.json: operations.{operation}",
+            what=f"no task can use it: none of the {records} meets its rules{said}",
+            remedy="add such records, or loosen a rule",
+        )
 
 
 def _structure(table: Table, domain: Domain) -> Iterator[Problem]:
@@ -257,63 +265,6 @@ def _rules(operation: Operation) -> Iterator[Problem]:
             what="it tells of effects that the operation does not have",
             remedy="add the effects, or remove the text",
         )
-
-
-def _dead(world: World) -> Iterator[Problem]:
-    """Operations that no record of the base could be used with."""
-    for operation in world.domain.operations:
-        for load in operation.loads:
-            parameter = str(load.key)[1:]
-            if roots(load.key) != {parameter}:
-                continue  # it follows from another
-            rules = _alone(operation, parameter)
-            if rules is not None and not _usable(world, operation, parameter, load.table, rules):
-                said = f" ({', '.join(rules)})" if rules else ""
-                yield Problem(
-                    where=f"domain.json: operations.{operation.name}",
-                    what=f"no task can use it: none of the {load.table} meets its rules{said}",
-                    remedy="add such records, or loosen a rule",
-                )
-
-
-def _bound_by(operation: Operation, parameter: str) -> set[str]:
-    """The names that follow from one parameter alone."""
-    bound = {parameter}
-    for one in operation.loads:
-        if roots(one.key) <= bound:
-            bound.add(one.name)
-    for let in operation.lets:
-        if roots(let.value) <= bound:
-            bound.add(let.name)
-    return bound
-
-
-def _alone(operation: Operation, parameter: str) -> tuple[str, ...] | None:
-    bound = _bound_by(operation, parameter)
-    return tuple(rule.id for rule in operation.rules if roots(rule.when) <= bound)
-
-
-def _usable(world: World, operation: Operation, parameter: str, table: str, rules: Sequence[str]) -> bool:
-    bound = _bound_by(operation, parameter)
-    compiler, state = Compiler(world.domain), world.state()
-    names = dict(world.operations.types(operation.name))
-    loads = [
-        (one.name, one.table, compiler.compile(one.key, names, "")[0]) for one in operation.loads if one.name in bound
-    ]
-    lets = [(one.name, compiler.compile(one.value, names, "")[0]) for one in operation.lets if one.name in bound]
-    holds = [world.operations.rule(operation.name, one) for one in rules]
-    for key in world.records[table]:
-        scope: Scope = {STATE: state, parameter: key}
-        try:
-            for name, loaded, run in loads:
-                scope[name] = state.get(loaded, run(scope))
-        except ModelMistake:
-            continue
-        for name, run in lets:
-            scope[name] = run(scope)
-        if all(rule(scope) for rule in holds):
-            return True
-    return False
 
 
 def look_alikes(world: World, table: str) -> Mapping[tuple[Any, ...], tuple[str, ...]]:
