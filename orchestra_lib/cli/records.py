@@ -1,6 +1,7 @@
 """Finding runs again, and handing them on: list, show, query, export, import, rebuild."""
 
 import csv
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +138,7 @@ def _write(store: Store, wanted: Filter, out: Path, form: ExportFormat) -> None:
 def _send(store: Store, wanted: Filter, endpoint: str | None, content: bool) -> None:
     from orchestra_lib.export.otlp import send  # OpenTelemetry takes its time to load
 
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # what it would say is in our one line
     sent = send(store.each(wanted), endpoint=endpoint, content=content)
     left_out = f"; {sent.running:,} still running were left out" if sent.running else ""
     note(f"{sent.spans:,} spans of {sent.runs:,} trajectories sent and taken{left_out}")
