@@ -1,9 +1,11 @@
-// The Compare page: two trajectories aligned by call; what is the same folds away, what differs is marked.
+// The Compare page: two trajectories aligned by call or turn; what is the same folds away, what differs is marked.
+// More than two stand in a matrix.
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
 import { cost, count, plain, plural, seconds, unknown, usd, when } from "./format.js";
 import { kindBox, nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
+import { drawMany } from "./comparemany.js";
 import { Refused, getJson } from "./server.js";
 import { Staves } from "./staves.js";
 import * as keys from "./keys.js";
@@ -53,8 +55,12 @@ class Compare {
   }
 
   async open() {
+    const runs = [...new Set(this.query.getAll("run"))];
+    if (runs.length > 2) return this.several();
+    if (runs.length) return this.go({ a: runs[0], b: runs[1] ?? null, run: null, base: null }, { replace: true });
     const [a, b] = [this.query.get("a"), this.query.get("b")];
-    const pair = `${a}\n${b}`;
+    const by = this.by;
+    const pair = `${a}\n${b}\n${by}`;
     if (!a || !b) return this.choose(a ?? b, a ? "b" : "a");
     if (this.pair !== pair) {
       this.pair = pair;
@@ -62,7 +68,7 @@ class Compare {
       this.shown = STEP;
       put(byId("compare"), el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
       try {
-        const data = await getJson(`/api/compare?${new URLSearchParams({ a, b })}`);
+        const data = await getJson(`/api/compare?${new URLSearchParams({ a, b, by })}`);
         if (this.pair !== pair) return null;
         this.data = data;
         this.frame();
@@ -73,6 +79,26 @@ class Compare {
       }
     }
     this.drawRows();
+    return null;
+  }
+
+  get by() {
+    return this.query.get("by") === "turn" ? "turn" : "call";
+  }
+
+  /** Three and more: facts side by side, marked against a base. */
+  async several() {
+    const asked = new URLSearchParams([...this.query].filter(([name]) => name === "run" || name === "base")).toString();
+    this.pair = asked;
+    this.data = null;
+    document.title = "Compare · Orchestra Workbench";
+    try {
+      const data = await getJson(`/api/compare?${asked}`);
+      if (this.pair === asked) drawMany(byId("compare"), data, (base) => this.go({ base }, { replace: true }));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (this.pair === asked) this.gone(error);
+    }
     return null;
   }
 
@@ -158,7 +184,7 @@ class Compare {
     put(
       byId("compare"),
       el("div", { class: "cp-heads" }, this.side("a"), el("div", { class: "cp-mid" }, swap), this.side("b")),
-      el("div", { class: "cp-deltas" }, data.deltas.map(delta), this.first()),
+      el("div", { class: "cp-deltas" }, data.deltas.map(delta), this.reward(), this.first()),
       el("section", {
         class: "wb-panel cp-staves",
         id: "staves",
@@ -187,6 +213,21 @@ class Compare {
       side.nominal ? nominalBadge(true) : null,
       side.simulated ? simulatedBadge(true) : null,
       side.outcome === null ? statusChip(side.status) : outcomeChip(side.outcome),
+    );
+  }
+
+  /** R of both: in the group that they share, else among the two. */
+  reward() {
+    const { rewards, group, size, wishes, why } = this.data.reward;
+    const query = group ? new URLSearchParams({ group }) : new URLSearchParams([this.data.a, this.data.b].map((run) => ["run", run.id]));
+    const value = (number) => el("b", {}, number === null ? unknown(why ?? "it has no reward") : number.toFixed(2));
+    const where = group ? `in ${plain(group)}, ${plural(size, "rollout")}` : "among these two";
+    return el(
+      "div",
+      { class: "wb-tile cp-d" },
+      el("a", { class: "l wb-link", href: `/reward?${query}`, text: "Reward" }),
+      el("span", { class: "v" }, value(rewards[0]), el("i", { text: "→" }), value(rewards[1])),
+      el("small", { title: why ? plain(why) : null, text: `${where}${wishes ? ", by A’s wishes" : ""}` }),
     );
   }
 
@@ -231,7 +272,19 @@ class Compare {
       });
     put(
       byId("cp-tools"),
-      el("h2", { class: "wb-cap", text: "Aligned by call" }),
+      el("h2", { class: "wb-cap", text: "Aligned by" }),
+      el(
+        "span",
+        { class: "wb-seg sm", role: "group", "aria-label": "What belongs together" },
+        ["call", "turn"].map((by) =>
+          el("button", {
+            type: "button",
+            "aria-pressed": String(this.by === by),
+            text: by,
+            on: { click: () => this.go({ by: by === "call" ? null : by }, { replace: true }) },
+          }),
+        ),
+      ),
       el(
         "span",
         { class: "wb-seg sm", role: "group", "aria-label": "Which calls" },
@@ -250,7 +303,7 @@ class Compare {
   drawRows() {
     if (!this.data) return;
     this.drawTools();
-    const groups = grouped(this.data.rows);
+    const groups = grouped(this.data.rows, this.by === "turn");
     const parts = groups.slice(0, this.shown).flatMap((group) => this.group(group));
     const more =
       groups.length > this.shown
@@ -270,7 +323,12 @@ class Compare {
     put(byId("rows"), parts, nothing, more, this.answers());
   }
 
-  group({ start, rows }) {
+  group({ start, rows, turn }) {
+    if (turn === undefined) return this.unfolded({ start, rows });
+    return [el("h3", { class: "wb-cap cp-turn", text: `Turn ${turn}` }), this.unfolded({ start, rows })];
+  }
+
+  unfolded({ start, rows }) {
     if (rows[0].difference !== "same") return rows.flatMap((row, n) => this.row(row, start + n));
     const open = !this.onlyDifferences || this.opened.has(start);
     const titles = [...new Set(rows.map((row) => row.a.title))];
@@ -428,13 +486,17 @@ function delta({ name, unit, a, b, words }) {
 
 const signed = (value, shown) => (value < 0 ? `\u2212${shown(-value)}` : `+${shown(value)}`);
 
-/** Runs of equal calls, and each run of others, with the place of their first row. */
-function grouped(rows) {
+/** Runs of equal calls, and each run of others, with the place of their first row; by turn also where a turn begins. */
+function grouped(rows, byTurn) {
   const groups = [];
+  let turn = null;
   rows.forEach((row, place) => {
     const last = groups.at(-1);
-    if (last && row.difference === "same" && last.rows[0].difference === "same") last.rows.push(row);
-    else groups.push({ start: place, rows: [row] });
+    const own = (row.a ?? row.b).turn;
+    const begins = byTurn && own !== turn;
+    if (last && !begins && row.difference === "same" && last.rows[0].difference === "same") last.rows.push(row);
+    else groups.push({ start: place, rows: [row], turn: begins ? own : undefined });
+    turn = own;
   });
   return groups;
 }
@@ -450,6 +512,11 @@ export async function start() {
     },
     ArrowUp: { shown: "↑", words: "difference before", run: () => compare.step(-1) },
     x: { words: "swap A and B", brief: "swap A and B", run: () => compare.swap() },
+    a: {
+      words: "aligned by call or by turn",
+      brief: "by call, by turn",
+      run: () => compare.data && compare.go({ by: compare.by === "turn" ? null : "turn" }, { replace: true }),
+    },
     d: {
       words: "differences only, or all calls",
       brief: "differences only",

@@ -6,7 +6,7 @@ import { drawScore } from "./score.js";
 const GAP = 30;
 
 /** A side of the comparison as the score draws a run. */
-function runOf(side) {
+export function runOf(side) {
   return {
     finished: side.status !== "running",
     now: side.end,
