@@ -17,9 +17,9 @@ from orchestra_lib.environment.domain_tools import (
     domain_tools,
     messages_of,
     state_of,
+    verdict_of,
 )
 from orchestra_lib.environment.policy_text import policy_text
-from orchestra_lib.environment.success import judge
 from orchestra_lib.environment.user import DONE, YES, StatedUser
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.policy.scripted import Scripted
@@ -41,7 +41,7 @@ WORK = (
 def play(*script):
     assignment = cancellation()
     trajectory = run(Scripted(script), domain_tools(world(), StatedUser(assignment)))
-    verdict = judge(world(), assignment, state_of(world(), trajectory), messages_of(trajectory))
+    verdict = verdict_of(world(), assignment, trajectory)
     return trajectory, verdict
 
 
@@ -141,7 +141,7 @@ def test_in_protocol_toolorchestra_a_message_goes_to_the_user_and_the_reply_come
         orchestrator, {}, policy_text(world().domain), domain_tools(world(), StatedUser(assignment))
     )
     trajectory = converse(policy, tools, text=assignment.instruction)
-    verdict = judge(world(), assignment, state_of(world(), trajectory), messages_of(trajectory))
+    verdict = verdict_of(world(), assignment, trajectory)
     assert (verdict.success, trajectory.stop) == (True, StopReason.ANSWERED)
     [_, opening, asked, told] = orchestrator.requests[1].messages
     assert [one["role"] for one in (opening, asked, told)] == ["user", "assistant", "user"]

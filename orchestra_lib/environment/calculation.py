@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from orchestra_lib.errors import ModelMistake
 
 MAX_CHARS = 400
+MAX_OPEN = 50
+"""So many brackets and minus signs before a number one expression may have."""
+
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?|\.\d+)|([-+*/()]))")
 
 
@@ -30,7 +33,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._signs = list(self._read())
-        self._place = 0
+        self._place = self._open = 0
 
     def _read(self) -> Iterator[str]:
         text, place = self._text.rstrip(), 0
@@ -63,6 +66,10 @@ class _Reader:
 
     def _single(self) -> float:
         sign = self._next()
+        if sign in ("-", "("):
+            self._open += 1
+            if self._open > MAX_OPEN:
+                raise ModelMistake(f"The expression has more than {MAX_OPEN} brackets and signs; take it in parts.")
         if sign == "-":
             return -self._single()
         if sign == "(":

@@ -12,6 +12,7 @@ from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.policy_text import policy_text
 from orchestra_lib.environment.schema import Operation
 from orchestra_lib.environment.state import State
+from orchestra_lib.environment.success import Verdict, judge
 from orchestra_lib.environment.user import Exchange, User
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.json_writing import spoken
@@ -170,6 +171,13 @@ def state_of(world: World, trajectory: Trajectory) -> State:
         except ModelMistake:
             continue  # a record of another version of the domain; its verdict shows in the state
     return state
+
+
+def verdict_of(world: World, assignment: Assignment, trajectory: Trajectory) -> Verdict:
+    """Whether an episode did its assignment, from its record alone. `world` is the domain's; parameters are applied."""
+    if assignment.parameters:
+        world = world.with_parameters(assignment.parameters)
+    return judge(world, assignment, state_of(world, trajectory), messages_of(trajectory))
 
 
 def _went_well(call: Call) -> bool:

@@ -78,7 +78,7 @@ class StatedUser:
 
     def answer(self, before: Sequence[Exchange], message: str) -> Reply:
         """The reply, for callers that await nothing."""
-        said = [one.user for one in before]
+        said = [self._assignment.instruction, *(one.user for one in before)]
         if _ELSE.search(message):
             return self._next(said)
         asks = bool(_ASKS.search(message))
