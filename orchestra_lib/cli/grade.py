@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestra_lib.billing import bill
+from orchestra_lib.billing import spent_on
 from orchestra_lib.cli.calibrate import against_people
 from orchestra_lib.cli.progress import in_turn
 from orchestra_lib.cli.terminal import VERDICTS, dollars, note, one_line, print_json, print_table
@@ -142,7 +142,7 @@ def _row(run_id: str, **said: Any) -> dict[str, Any]:
 def _graded_row(run_id: str, event: Graded) -> dict[str, Any]:
     judge = None
     if event.attempts:
-        spent = bill((("judge", attempt) for attempt in event.attempts), event.prices) if event.prices else None
+        spent = spent_on(event.attempts, event.prices) if event.prices else None
         judge = {
             "cost_usd": spent.cost_usd if spent else None,
             "nominal": event.prices.nominal if event.prices else None,
