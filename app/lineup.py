@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.compared_rewards import Group, rewards_view
-from app.comparison import first_difference, side_view, tokens_of
+from app.comparison import side_view
 from orchestra_lib.alignment import align
+from orchestra_lib.comparing import first_difference, tokens_of
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import Trajectory
 

@@ -11,7 +11,7 @@ from test_app_api import finished
 from app.compared_rewards import Group
 from app.comparison import By, comparison
 from app.lineup import lineup
-from app.textdiff import text_diff
+from orchestra_lib.textdiff import text_diff
 from orchestra_lib.tool import CallStatus, ToolCall
 
 

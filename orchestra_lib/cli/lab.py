@@ -2,24 +2,27 @@
 
 import asyncio
 import json as json_module
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from orchestra_lib import grouping
+from orchestra_lib.alignment import Difference, Pair, align
 from orchestra_lib.cli.running import given_flags, play, preference_flags, show_end, tool_names
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
+from orchestra_lib.comparing import deltas, first_difference
 from orchestra_lib.configuration import changed, order_of
 from orchestra_lib.errors import BadInput
 from orchestra_lib.forking import tree_lines
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.paths import home
 from orchestra_lib.replay_process import Answer
+from orchestra_lib.reward_report import of_offered, reward_reports
 from orchestra_lib.store.forks import Branch
 from orchestra_lib.store.store import Store
-from orchestra_lib.trajectory import Fork
+from orchestra_lib.trajectory import Fork, Trajectory
 from orchestra_lib.workbench import Workbench
 
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
@@ -152,6 +155,76 @@ def _branch_cells(one: Branch) -> list[str]:
     return [turn, one.status, one.orchestrator, cost, seconds(one.latency_s), one_line(one.sentence, 60)]
 
 
+def compare(
+    run_ids: Annotated[list[str], typer.Argument(metavar="A B [C…]", help="Two runs or more; each is laid beside A.")],
+    json: Json = False,
+) -> None:
+    """Lay runs side by side: figures, the first difference that matters, calls in pairs, and rewards."""
+    if len(run_ids) < 2 or len(set(run_ids)) < len(run_ids):
+        raise BadInput("name two runs or more, each once")
+    with Store.open(home()) as store:
+        first, *others = [store.get(run_id) for run_id in run_ids]
+    found = [_compared(first, other) for other in others]
+    rewards = _rewards([first, *others])
+    if json:
+        print_json({"a": first.id, "compared": found, "rewards": rewards})
+        return
+    for one in found:
+        print(printable(f"A {first.id}\nB {one['b']}\n{one['first']['where']} {one['first']['words']}".strip()))
+        rows = [[str(delta["name"]), *_figures(delta), delta["words"] or "—"] for delta in one["deltas"]]
+        print_table(("", "A", "B", ""), rows)
+        print_table(("A", "B", "difference", "tool"), [_pair_line(pair) for pair in one["pairs"]])
+    for reward in rewards.get("rows", ()):
+        print(f"{reward['id']}  R {'—' if reward['reward'] is None else format(reward['reward'], '.3f')}")
+    if why := rewards.get("why"):
+        note(f"no rewards: {why}")
+
+
+def _compared(a: Trajectory, b: Trajectory) -> dict[str, Any]:
+    pairs = align(a.calls, b.calls)
+    return {
+        "b": b.id,
+        "deltas": deltas(a, b, pairs),
+        "first": first_difference(a, b, pairs),
+        "pairs": [_pair(pair, a, b) for pair in pairs],
+        "differences": sum(pair.difference is not Difference.SAME for pair in pairs),
+        "same_answer": a.answer == b.answer,
+    }
+
+
+def _pair(pair: Pair, a: Trajectory, b: Trajectory) -> dict[str, Any]:
+    sides = {"a": None if pair.a is None else a.calls[pair.a], "b": None if pair.b is None else b.calls[pair.b]}
+    return {"difference": str(pair.difference), **{side: call and to_data(call) for side, call in sides.items()}}
+
+
+def _rewards(runs: Sequence[Trajectory]) -> dict[str, Any]:
+    """The rewards of the runs as one group, weighed as the first was played; or why there are none."""
+    try:
+        rollouts = grouping.group(runs, any_preference=True)
+        preference = of_offered(runs[0].setting.preference, rollouts[0].tool_counts)
+        (report,) = reward_reports(rollouts, preference)
+    except BadInput as error:
+        return {"why": str(error)}
+    return to_data(report)  # type: ignore[no-any-return]  # plain data of a record is a dict
+
+
+def _figures(delta: Mapping[str, Any]) -> list[str]:
+    shown: Callable[[Any], str] = {"usd": dollars, "seconds": seconds}.get(delta["unit"], _count)
+    return [shown(delta["a"]), shown(delta["b"])]
+
+
+def _count(value: int | None) -> str:
+    return "—" if value is None else f"{value:,}"
+
+
+def _pair_line(pair: Mapping[str, Any]) -> list[str]:
+    sides = [pair["a"], pair["b"]]
+    marks = [
+        "—" if side is None else side["observation"]["status"] if side["observation"] else "running" for side in sides
+    ]
+    return [*marks, pair["difference"], next(side["call"]["tool"] for side in sides if side)]
+
+
 groups_app = typer.Typer(help="Groups of runs of one task, to compare: list, show, make, drop.", no_args_is_help=True)
 
 
@@ -208,5 +281,5 @@ def drop_from_group(
         print(f"{len(store.members(name))} runs in {printable(name)}")
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"replay": replay, "fork": fork}
+COMMANDS: dict[str, Callable[..., None]] = {"replay": replay, "fork": fork, "compare": compare}
 GROUPS: dict[str, typer.Typer] = {"groups": groups_app}
