@@ -160,3 +160,20 @@ def test_a_status_moves_only_as_its_machine_allows():
     free = changed(loose)
     with pytest.raises(ModelMistake, match="The hire is completed; from there it cannot become cancelled"):
         free.operations.run(free.state(), "cancel_hire", {"hire_id": "H1006", "reason": "illness"})
+
+
+def test_a_load_whose_key_is_null_is_null_and_a_rule_speaks_first():
+    def optional(domain, records):
+        records["bikes"]["B101"]["last_hire"] = "H1003"
+        domain["tables"][1]["fields"].append("last_hire?->hires")
+        domain["operations"].append({
+            "macro": "change", "table": "bikes", "name": "reopen", "description": "Reopen a bike.",
+            "loads": [{"name": "hire", "table": "hires", "key": "$bike.last_hire"}],
+            "rules": [{"id": "lent", "when": ["!=", "$hire.status", "running"], "error": "It is out."}],
+            "effects": [["set", "$hire.note", "seen"]],
+        })  # fmt: skip
+
+    lent = changed(optional)
+    assert lent.operations.run(lent.state(), "reopen", {"bike_id": "B101"})["last_hire"] == "H1003"
+    with pytest.raises(ModelMistake, match="There is no hire that this could change"):
+        lent.operations.run(lent.state(), "reopen", {"bike_id": "B102"})

@@ -243,10 +243,12 @@ class Effects:
     def _editor(self, root: str, steps: Sequence[str], names: Names) -> Callable[[Scope], dict[str, Any]]:
         """The object that a path's last field stands in, as one that may be changed."""
         table = names[root].table or ""
-        key = self._tables[table].key
+        key, one = self._tables[table].key, self._tables[table].one
 
         def edit(scope: Scope) -> dict[str, Any]:
             old = scope[root]
+            if old is None:
+                raise ModelMistake(f"There is no {one} that this could change.")
             holder: dict[str, Any] = scope[STATE].edit(table, old[key])
             if holder is not old:  # every name of the record sees the change
                 for name, value in scope.items():

@@ -50,7 +50,7 @@ def _usable(world: World, operation: Operation, parameter: str, table: str, rule
         scope: Scope = {STATE: state, parameter: key}
         try:
             for name, loaded, run in loads:
-                scope[name] = state.get(loaded, run(scope))
+                scope[name] = None if (found := run(scope)) is None else state.get(loaded, found)
         except ModelMistake:
             continue
         for name, run in lets:

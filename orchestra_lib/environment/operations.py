@@ -4,6 +4,7 @@ A call that cannot be done raises `ModelMistake` with words for the model, and l
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.environment.arguments import Checker
@@ -104,9 +105,9 @@ class _Made:
                 raise BadInput(
                     f"{where}.loads.{load.name}: no table {load.table!r}; known are {', '.join(compiler.tables)}"
                 )
-            key, _ = compiler.compile(load.key, names, f"{where}.loads.{load.name}")
+            key, kind = compiler.compile(load.key, names, f"{where}.loads.{load.name}")
             _new_name(load.name, names, f"{where}.loads")
-            names[load.name] = compiler.tables[load.table]
+            names[load.name] = replace(compiler.tables[load.table], optional=kind.optional)
             self._loads.append((load.name, load.table, key))
         self._lets: list[tuple[str, Evaluate]] = []
         for let in operation.lets:
@@ -147,7 +148,7 @@ class _Made:
         scope: Scope = {name: arguments.get(name) for name in self._names}
         scope[STATE] = state
         for name, table, key in self._loads:
-            scope[name] = state.get(table, key(scope))
+            scope[name] = None if (found := key(scope)) is None else state.get(table, found)
         for name, value in self._lets:
             scope[name] = value(scope)
         return scope

@@ -144,7 +144,10 @@ class Rule:
 
 @record
 class Load:
-    """A record that an operation works on, by its key; a key without a record is the caller's mistake."""
+    """A record that an operation works on, by its key; a key without a record is the caller's mistake.
+
+    A key that is null, such as that of an optional parameter or field, gives null: rules say whether it may be.
+    """
 
     name: str
     table: str
