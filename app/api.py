@@ -6,7 +6,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
-from app import compare_api, detail_api, finding_api, grade_api, rail_api, records_api, reward_api, stream, views
+from app import (
+    compare_api,
+    detail_api,
+    finding_api,
+    grade_api,
+    lab_api,
+    rail_api,
+    records_api,
+    reward_api,
+    stream,
+    views,
+)
 from app.answers import NotFound as NotFound
 from app.answers import json_body as json_body
 from app.runs import RunManager
@@ -40,6 +51,7 @@ def install(app: FastAPI, workbench: Workbench, runs: RunManager) -> None:
     app.include_router(compare_api.router(runs, workbench.store), prefix="/api")
     app.include_router(grade_api.router(workbench, runs), prefix="/api")
     app.include_router(reward_api.router(workbench, runs), prefix="/api")
+    app.include_router(lab_api.router(workbench, runs), prefix="/api")
     app.include_router(rail_api.router(runs), prefix="/api")
     app.include_router(finding_api.router(runs), prefix="/api")
     app.include_router(_setting_routes(workbench, runs), prefix="/api")
