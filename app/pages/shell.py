@@ -49,6 +49,7 @@ def head(*, login: bool = False) -> str:
             "records",
             "compare",
             "grade",
+            "fork",
             "reward",
         )
     )

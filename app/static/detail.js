@@ -5,6 +5,7 @@ import { icon } from "./icons.js";
 import { count, plain, seconds, unknown, usd, when } from "./format.js";
 import { billTable } from "./billtable.js";
 import { endCard } from "./endcard.js";
+import { ForkCard } from "./forkform.js";
 import { GradeCard } from "./gradecard.js";
 import { nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
 import { Painter } from "./painter.js";
@@ -141,6 +142,7 @@ export class Detail {
   ended() {
     if (!this.timeline) return;
     this.timeline.updateAll();
+    if (this.run.finished) this.forks.ended();
     if (this.run.finished) byId("turns").append(endCard(this.run, statusChip(this.run.stop ?? "fault"), null));
     this.facts();
     if (this.tab !== "timeline") this.drawTab();
@@ -154,6 +156,7 @@ export class Detail {
       this.facts();
       this.on.tagged();
     });
+    this.forks = new ForkCard(this.run);
     const seed = setting.seed === null ? null : `seed ${setting.seed}`;
     const meta = [id, plain(setting.orchestrator), setting.protocol, seed, when(setting.started_at)];
     const back = el(
@@ -183,7 +186,7 @@ export class Detail {
         "div",
         { class: "tr-cols", id: "tab-timeline" },
         el("ol", { class: "wb-tl", id: "turns", "aria-label": "Turns" }),
-        el("div", { class: "tr-side" }, el("div", { class: "tr-side", id: "side" }), this.grades.node),
+        el("div", { class: "tr-side" }, el("div", { class: "tr-side", id: "side" }), this.grades.node, this.forks.node),
       ),
       el("div", { class: "rc-tabbed", id: "tab-other" }),
     );
