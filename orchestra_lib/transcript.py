@@ -45,14 +45,12 @@ def transcript(trajectory: Trajectory, style: CallStyle | None = None) -> tuple[
     """Every request of a run. `style` None: the one that its texts tell of.
 
     The evidence of protocol `toolorchestra` is cut by an approximate token count where the exact tokenizer was not
-    recorded, so that a very long run's requests may differ at the cut.
+    recorded, so that a very long run's requests may differ at the cut. An imported run has its file's conversation.
     """
     if trajectory.setting.protocol == toolorchestra.PROTOCOL:
         return tuple(_fresh(trajectory, place) for place in range(len(trajectory.turns)))
-    imported = trajectory.setting.conversation
-    if imported is not None:
-        ends = len(imported) if imported[-1]["role"] != "assistant" else -1
-        return (Asked(turn=None, messages=imported[:ends]),)
+    if trajectory.setting.conversation is not None:
+        return (Asked(turn=None, messages=trajectory.setting.conversation),)
     messages = chat.messages(_before(trajectory, len(trajectory.turns)), style or style_of(trajectory))
     last = trajectory.turns[-1].generation if trajectory.turns else None
     if last is not None and last.answer is not None:

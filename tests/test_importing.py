@@ -93,7 +93,7 @@ def test_turns_say_what_the_messages_say(tmp_path):
     ]  # fmt: skip
     assert (found.status, found.answer, last.generation.answer) == ("answered", "5", "5")
     assert (found.setting.orchestrator, found.setting.task.text) == ("gpt-x", "What is 2 + 3?")
-    assert transcript(found)[0].messages[-1] == {"role": "user", "content": "Are you sure?"}
+    assert transcript(found)[0].messages[-2:] == ({"role": "user", "content": "Are you sure?"}, SAID)
 
 
 def test_what_the_file_does_not_say_is_unknown_and_never_0(tmp_path):

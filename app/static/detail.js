@@ -7,7 +7,7 @@ import { billTable } from "./billtable.js";
 import { endCard } from "./endcard.js";
 import { ForkCard } from "./forkform.js";
 import { GradeCard } from "./gradecard.js";
-import { nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
+import { importedBadge, nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
 import { Painter } from "./painter.js";
 import { Run } from "./run.js";
 import { drawScore } from "./score.js";
@@ -390,14 +390,15 @@ export class Detail {
         run.outcome === null ? null : outcomeChip(run.outcome),
       ),
       tile("Cost", sum, limit === null ? null : el("small", { text: ` of ${usd(limit)}` })),
-      tile("Time", seconds(run.now)),
+      tile("Time", setting.timed ? seconds(run.now) : unknown("the imported file gives no times")),
       tile("Tokens", tokens),
-      tile("Turns", count(run.turns.length), el("small", { text: ` of ${setting.limits.max_turns}` })),
+      tile("Turns", count(run.turns.length), setting.origin ? null : el("small", { text: ` of ${setting.limits.max_turns}` })),
       el(
         "span",
         { class: "rc-badges" },
         setting.prices.nominal ? nominalBadge() : null,
         setting.tools.some((tool) => tool.simulated) ? simulatedBadge() : null,
+        setting.origin ? importedBadge(setting.origin) : null,
       ),
       this.tagBar(),
     );

@@ -1,6 +1,7 @@
 // Small marks that every page shares: the chip of a status, the box of a kind, the badges of provenance.
 
 import { el } from "./dom.js";
+import { plain } from "./format.js";
 import { icon, toolIcon } from "./icons.js";
 
 const STATUS = {
@@ -55,4 +56,8 @@ export function simulatedBadge(short = false) {
     title: "Simulated: a stated profile answers, not the thing it names.",
     text: short ? "sim" : "simulated",
   });
+}
+
+export function importedBadge(origin) {
+  return el("span", { class: "wb-badge", tabindex: "0", title: `Imported: ${plain(origin)}`, text: "imported" });
 }

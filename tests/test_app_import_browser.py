@@ -1,0 +1,49 @@
+"""An imported run in a real Chromium: listed, opened, and marked as what it is."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from scripted_workbench import HOSTILE
+from test_app_browser import base_url as base_url
+from test_app_browser import context as context
+from test_app_browser import open_page as open_page
+from test_app_browser import roster as roster
+from test_app_browser import workbench as workbench
+
+from orchestra_lib.importing import import_file
+from orchestra_lib.store.summary import Filter
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+LOG = Path(__file__).parent / "pinned" / "inspect_sums.eval"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def imported(workbench, tmp_path_factory):
+    """A log, and a conversation without times whose every text is hostile."""
+    said = {
+        "messages": [{"role": "user", "content": HOSTILE}, {"role": "assistant", "content": HOSTILE}],
+        "id": HOSTILE,
+    }
+    file = tmp_path_factory.mktemp("rows") / "rows.jsonl"
+    file.write_text(json.dumps(said))
+    import_file(LOG, workbench.store.journal)
+    import_file(file, workbench.store.journal, now=datetime(2026, 11, 30, tzinfo=UTC))
+
+
+def test_an_imported_sample_opens_with_its_calls_and_its_origin(open_page, workbench):
+    (run,) = workbench.store.list(Filter(text="2 + 3"))
+    page = open_page(f"/trajectories?run={run.id}")
+    expect(page.get_by_title("Imported: inspect_sums.eval sample right epoch 1 (inspect_ai)")).to_be_visible()
+    expect(page.locator("body")).to_contain_text("What is 2 + 3?")
+    expect(page.locator("#facts")).not_to_contain_text("of 50")
+    expect(page.locator("#facts")).to_contain_text("—")  # its cost is unknown
+
+
+def test_a_conversation_without_times_shows_none(open_page, workbench):
+    (run,) = workbench.store.list(Filter(orchestrator="unknown"))
+    page = open_page(f"/trajectories?run={run.id}")
+    expect(page.get_by_title("the imported file gives no times")).to_be_visible()
+    expect(page.locator("#facts")).to_contain_text("imported")
