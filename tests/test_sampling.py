@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from worlds import cancellation
 
 from orchestra_lib.codec import from_data, to_data
+from orchestra_lib.ensemble import NamedModel
 from orchestra_lib.environment.domain import load_world
 from orchestra_lib.errors import BadInput
+from orchestra_lib.policy.toolorchestra import ToolOrchestraInDomain
 from orchestra_lib.preference import Preference, describe
 from orchestra_lib.pricing import PriceTable
+from orchestra_lib.protocols import Situation
 from orchestra_lib.published.questions import QuestionRow
 from orchestra_lib.published.task import GoldenAction, PublishedTask, Scenario
 from orchestra_lib.sampling import sources
@@ -30,6 +33,7 @@ from orchestra_lib.sampling.wishes import DrawnWish
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolorchestra.domain import TRANSFER
+from orchestra_lib.toolorchestra.tokens import WordPieces
 
 SEARCH_TOOL = ToolSpec(
     name="local_search", title="Search", description="Finds passages.", parameters={"type": "object", "properties": {}}
@@ -210,6 +214,15 @@ def test_a_domain_in_chat_speaks_to_the_user_through_a_tool_and_shows_the_policy
     assert instance.case.policy.strip() in text
 
 
+def test_a_prompt_is_that_of_the_policy_that_plays_it():
+    instance = drawn(n=1, qa_share=Fraction(0))[0]
+    words = replace(materials().words, kit=instance.offer.kit)
+    policy = ToolOrchestraInDomain(NamedModel("any"), words, instance.case.policy, WordPieces())
+    start = Situation(setting=instance.setting("run-1"), turns=(), spent_usd=0.0, elapsed_s=0.0)
+    asked = policy.request(start)
+    assert prompt_of(instance, materials().words) == (tuple(asked.messages), tuple(asked.tools))
+
+
 def test_wishes_of_the_paper_have_no_weight_below_0():
     plan = Plan(n=40, seed=2, qa_share=Fraction(1))
     paper = [one.preference for one in sample(plan, cases(), materials(), DrawnWish(0.0))]
@@ -245,6 +258,13 @@ def test_a_published_task_comes_with_the_functions_that_its_row_has():
 def test_a_plan_that_cannot_be_drawn_is_refused(plan, words):
     with pytest.raises(BadInput, match=re.escape(words)):
         drawn(**plan)
+
+
+def test_a_question_that_no_orchestrator_could_read_is_named():
+    long = question_case(QuestionRow(id="q1", question="word " * 30_000, answer="x", source="books"))
+    [instance] = sample(Plan(n=1, seed=0, qa_share=Fraction(1)), [long], materials())
+    with pytest.raises(BadInput, match=r"books q1: the task has 30,0.. tokens and the protocol takes 24,000"):
+        prompt_of(instance, materials().words)
 
 
 def test_a_wanted_category_without_a_case_is_refused():

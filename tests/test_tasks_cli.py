@@ -1,5 +1,6 @@
 """`orchestra tasks sample`: files in, rows out, the same bytes for the same seed."""
 
+import importlib.util
 import json
 import sys
 
@@ -88,6 +89,19 @@ def test_the_folder_holds_the_same_rows_and_a_card(tasks, tmp_path):
     assert all(f"- name: {name}" in card for name in table.schema.names)
     assert '"qa_ratio": "1/3"' in card
     assert str(tmp_path) not in card
+
+
+def test_the_datasets_library_reads_the_folder(tasks, tmp_path, monkeypatch):
+    if importlib.util.find_spec("datasets") is None:
+        pytest.skip("datasets is not installed (requirements-train.txt); the card and the schema are checked above")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    from datasets import load_dataset
+
+    tasks("sample", *BOTH, "--out", "rows.jsonl")
+    tasks("sample", *BOTH, "--out", "set")
+    loaded = load_dataset(str(tmp_path / "set"), split="train")
+    assert [dict(one) for one in loaded] == lines(tmp_path / "rows.jsonl")
 
 
 def test_what_was_drawn_as_json(tasks):

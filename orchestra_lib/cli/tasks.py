@@ -54,8 +54,8 @@ def sample_tasks(
     toolscale: Annotated[
         str | None,
         typer.Option(
-            help="Tasks of --tau2's domain in place of its own: a Parquet or JSONL file of ToolScale, or nvidia/ToolScale "
-            "itself from the model hub."
+            help="Tasks of --tau2's domain in place of its own: a file of ToolScale, Parquet or JSONL, or "
+            "nvidia/ToolScale itself from the model hub."
         ),
     ] = None,
     n: Annotated[int, typer.Option(help="How many instances.")] = 1000,
