@@ -1,13 +1,23 @@
 """The state of an episode: diffs that are equal exactly when the states are."""
 
+import json
+import sys
 from contextlib import suppress
+from pathlib import Path
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds import call, changed, done, world
 
+from orchestra_lib.environment.domain import domain_names, load_world
 from orchestra_lib.environment.state import State, canonical
+from orchestra_lib.environment.trying import Caller
 from orchestra_lib.errors import ModelMistake
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.plain_state import PlainState  # benchmarks are no installed package
 
 FIRST = call(
     "create_hire", member_id="ana_berg_1201", bike_id="B104", starts_on="2026-05-10", days=2, payment_id="card_11"
@@ -77,6 +87,7 @@ def test_numbers_count_by_value_and_unordered_lists_as_multisets():
     assert canonical(table, doubled) != canonical(table, one)
 
 
+@settings(max_examples=40)
 @given(PLAYS, PLAYS)
 def test_equal_diffs_mean_equal_states(calls, others):
     """The full hash does not know that the order of new records is no difference, hence only one way round."""
@@ -88,6 +99,7 @@ def test_equal_diffs_mean_equal_states(calls, others):
         assert one.full_hash() == other.full_hash()
 
 
+@settings(max_examples=40)
 @given(PLAYS)
 def test_the_same_calls_give_the_same_state_and_leave_the_base(calls):
     before = State(world().base).full_hash()
@@ -105,3 +117,26 @@ def test_a_failed_call_gives_its_number_back():
         with suppress(ModelMistake):
             small.operations.run(state, "create_hire", {**FIRST.arguments, "bike_id": "B103"})
     assert [key for table, key in state.overlay if table == "hires"] == ["H1010"]
+
+
+@pytest.mark.parametrize("name", domain_names())
+def test_the_overlay_agrees_with_a_plain_copy_of_the_database(name):
+    """Another hand's state, without overlay, index or diff: the same results and mistakes, the same end."""
+    here = load_world(name)
+    caller, text = Caller(here, seed=11), json.dumps(here.records)
+    writes = [one for one in here.domain.operations if one.kind == "write"]
+    for start in range(2):
+        one, other = here.state(), PlainState(here.domain, text)
+        for place in range(25):
+            operation = [*writes, *here.domain.operations][(start * 25 + place) % (len(writes) + 12)]
+            call = caller.call(operation)
+            assert _outcome(here, one, call) == _outcome(here, other, call), call
+        whole = {name: {row[table.key]: row for row in one.records(name)} for name, table in one.base.tables.items()}
+        assert whole == other.data
+
+
+def _outcome(here, state, call):
+    try:
+        return json.dumps(here.operations.run(state, call.operation, call.arguments), sort_keys=True)
+    except ModelMistake as mistake:
+        return "no record" if "There is no" in str(mistake) or "no " in str(mistake)[:3] else str(mistake)
