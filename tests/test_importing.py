@@ -117,6 +117,21 @@ def test_missing_ids_and_older_forms_are_understood(tmp_path):
     assert len({one.call.id for one in found.calls}) == 4
 
 
+def test_the_order_of_rows_and_the_form_of_arguments_change_nothing(tmp_path):
+    """G7"""
+    rows = [
+        {"messages": [ASKED, {"role": "assistant", "tool_calls": [call(arguments=given)]}]}
+        for given in ({"x": 2}, '{"x": 2}', '{"y": [1, "2"]}')
+    ]
+    found = []
+    for place, order in enumerate((rows, rows[::-1])):
+        journal = Journal(tmp_path / str(place))
+        import_file(file_of(tmp_path, *order), journal, now=NOW)
+        found.append({run_id: journal.trajectory(run_id).calls[0].call.arguments for run_id in journal.stamps()})
+    assert found[0] == found[1]
+    assert sorted(map(str, found[0].values())) == ["{'x': 2}", "{'x': 2}", "{'y': [1, '2']}"]
+
+
 def test_parts_that_are_no_text_are_named(tmp_path):
     parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:…"}}]
     found = taken_in(tmp_path, {"role": "user", "content": parts}, SAID)
