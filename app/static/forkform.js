@@ -88,9 +88,7 @@ export class ForkCard {
       title: plain(one.sentence),
       text: words,
     });
-    const item = el("li", {}, link);
-    item.style.setProperty("--depth", Math.min(one.depth, 8));
-    return item;
+    return el("li", { style: { "--depth": Math.min(one.depth, 8) } }, link, here ? " (this run)" : null);
   }
 
   // ---- the form
@@ -146,14 +144,14 @@ export class ForkCard {
     );
   }
 
-  tool({ id, title }) {
+  tool({ name, title }) {
     const { setting } = this.run;
-    const offered = setting.tools.some((spec) => spec.name === id);
+    const offered = setting.tools.some((spec) => spec.name === name);
     const on = el("input", { type: "checkbox", checked: offered });
-    const weight = number(setting.preference.tools[id] ?? 0, -1);
+    const weight = number(setting.preference.tools[name] ?? 0, -1);
     weight.setAttribute("aria-label", `Weight of ${plain(title)}`);
     const node = el("div", { class: "fk-tool" }, el("label", {}, on, plain(title)), weight);
-    return { name: id, title, on, weight, node };
+    return { name, title, on, weight, node };
   }
 
   chosenTurn() {
