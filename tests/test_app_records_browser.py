@@ -185,6 +185,29 @@ def test_more_than_two_are_compared_up_to_eight(open_page):
     page.wait_for_url("**/compare?run=*&run=*&run=*")
 
 
+def test_runs_of_one_task_are_made_a_group_and_others_are_refused_in_words(open_page, workbench):
+    pair = [trajectory(f"run-same-{n}", minutes=300 + n, task="The same task") for n in range(2)]
+    workbench.store.add_many(pair)
+    page = open_page("/trajectories")
+    page.locator(".rc-pick input").nth(0).check()
+    expect(page.get_by_role("button", name="Make a group…")).to_be_disabled()
+    page.locator(".rc-pick input").nth(2).check()
+    page.get_by_role("button", name="Make a group…").click()
+    page.get_by_label("Name of the group").fill("pairs")
+    page.get_by_label("Name of the group").press("Enter")
+    expect(page.locator("#notice")).to_contain_text("task")
+    page.locator(".rc-pick input").nth(2).uncheck()
+    page.locator(".rc-pick input").nth(1).check()
+    page.get_by_role("button", name="Make a group…").click()
+    page.get_by_label("Name of the group").fill("pairs")
+    page.get_by_label("Name of the group").press("Enter")
+    expect(page.locator("#notice")).to_contain_text("The group pairs has 2 runs.")
+    page.get_by_role("button", name="Open its rewards").click()
+    page.wait_for_url("**/reward?group=pairs")
+    for one in pair:
+        workbench.store.delete(one.id)
+
+
 def test_a_tag_is_given_found_and_taken_away(open_page):
     page = open_page("/trajectories?run=run-003")
     page.get_by_label("New tag").fill("demo")

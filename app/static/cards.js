@@ -2,6 +2,7 @@
 
 /** Move the focus among the cards; the first press takes the last card. */
 export function moveCard(step) {
+  drawNext(step);
   const cards = [...document.querySelectorAll(".wb-call")];
   if (cards.length === 0) return false;
   const at = cards.findIndex((card) => card.contains(document.activeElement));
@@ -9,6 +10,20 @@ export function moveCard(step) {
   next.focus();
   next.scrollIntoView({ block: "nearest" });
   return true;
+}
+
+/** In a long run the card to go to may stand in a gap. */
+function drawNext(step) {
+  const item = focusedCard()?.closest("li");
+  const list = document.querySelector(".wb-tl");
+  const next = item
+    ? step > 0
+      ? item.nextElementSibling
+      : item.previousElementSibling
+    : step > 0
+      ? list?.firstElementChild
+      : [...(list?.children ?? [])].findLast((one) => one.matches(".wb-turn, .lv-gap"));
+  next?.show?.();
 }
 
 const focusedCard = () => document.activeElement?.closest(".wb-call") ?? null;

@@ -27,12 +27,14 @@ import * as keys from "./keys.js";
 const CLOCK_MS = 200;
 const BETWEEN_MS = 500; // so that the sliders of a demonstration are seen to move
 const SCORE_PADDING_PX = 8;
-const pageOf = (id) => (id ? `/?run=${encodeURIComponent(id)}` : "/");
+const pageOf = (id, turn = null) =>
+  id ? `/?${new URLSearchParams(turn === null ? { run: id } : { run: id, turn })}` : "/";
 
 class Live {
   constructor() {
     this.run = null;
     this.place = null; // of a run that waits
+    this.goal = null; // the turn that the address names, until it is there
     this.unfollow = () => {};
     this.server = new ServerState((state) => this.taken(state));
     this.began = false; // before that, the address has not been read
@@ -75,6 +77,7 @@ class Live {
     this.began = true;
     const query = new URLSearchParams(location.search);
     this.show(query.get("run"));
+    this.goal = query.has("turn") ? Number(query.get("turn")) : null;
     const again = query.get("again");
     if (again) this.prefill(again, readWeights(query));
   }
@@ -100,6 +103,7 @@ class Live {
   show(id) {
     this.unfollow();
     this.place = null;
+    this.goal = null;
     this.server.tell(null);
     this.tail.reset();
     this.finder.close();
@@ -184,8 +188,17 @@ class Live {
     else if (event.kind === "run_finished") this.timeline.updateAll();
     else if (position !== null) this.timeline.update(position, callId);
     if (event.kind === "turn_finished") this.speak(run.turns[position]);
+    if (event.kind === "turn_finished" && event.turn === this.goal) this.toGoal();
     if (event.kind === "turn_started") this.tail.turn();
     this.painter.ask();
+  }
+
+  /** To the turn that a link names. */
+  toGoal() {
+    const { goal } = this;
+    this.goal = null;
+    this.tail.leave();
+    if (!this.timeline.goTo(goal)) this.tail.toEnd();
   }
 
   started() {
@@ -212,6 +225,7 @@ class Live {
       el("a", { class: "wb-btn sm", href: `/?again=${encodeURIComponent(run.id)}` }, icon("again", true), "Run again"),
     );
     this.timeline.updateAll();
+    if (this.goal !== null) this.toGoal();
     byId("timeline").append(
       endCard(run, statusChip(run.stop ?? "fault", run.stop === "cancelled" ? "cancelled" : undefined), actions),
     );
@@ -281,7 +295,9 @@ class Live {
 
   async share() {
     if (!this.run) return false;
-    byId("shared").textContent = await share(new URL(pageOf(this.run.id), location.href).href);
+    const turn = this.timeline.focusedTurn;
+    const words = await share(new URL(pageOf(this.run.id, turn), location.href).href);
+    byId("shared").textContent = turn === null ? words : `${words} · to turn ${turn}`;
     clearTimeout(this.unshare);
     this.unshare = setTimeout(() => {
       byId("shared").textContent = "";

@@ -50,7 +50,7 @@ export function liveKeys(live) {
     x: { words: "close the tab of the run", run: () => live.rail.close(live.rail.shown) },
     n: { words: "new task", run: () => live.go(null) },
     e: { words: "write in the task", run: () => byId("task").focus() },
-    u: { words: "copy the link to the run", run: () => live.share() },
+    u: { words: "copy the link to the run, or to the turn with the focus", run: () => live.share() },
     p: {
       brief: "preferences",
       words: "preferences",

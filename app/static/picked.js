@@ -3,7 +3,7 @@
 import { ask } from "./ask.js";
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { count, plural } from "./format.js";
+import { count, plain, plural } from "./format.js";
 import { Refused, deleteJson, postJson, runPath } from "./server.js";
 
 const MOST_COMPARED = 8;
@@ -67,10 +67,31 @@ export class Picked {
         disabled: !few,
         title: few ? null : `Compare takes 2 to ${MOST_COMPARED}: select so many, or one beside the open one`,
       }),
+      button("scale", "Make a group…", () => this.group(), {
+        disabled: n < 2,
+        title: n < 2 ? "A group has two runs of one task or more" : null,
+      }),
       button("tag", "Tag", () => this.tag()),
       button("trash", "Delete", () => this.remove([...this.runs.keys()])),
       el("button", { class: "wb-btn ghost sm", type: "button", text: "Clear", on: { click: () => this.clear() } }),
     );
+  }
+
+  /** Runs of one task under a name, whose rewards are reckoned against each other. */
+  async group() {
+    const name = await ask({
+      title: `A group of ${plural(this.runs.size, "run")}`,
+      words: "Runs of one task, whose rewards and costs are compared. A name that there is already takes them in.",
+      field: "Name of the group",
+      yes: "Make it",
+    });
+    if (!name) return;
+    await said(async () => {
+      const made = await postJson("/api/groups", { name, runs: [...this.runs.keys()] });
+      const open = () => location.assign(`/reward?group=${encodeURIComponent(made.name)}`);
+      notice(`The group ${plain(made.name)} has ${plural(made.runs.length, "run")}.`, ["Open its rewards", open]);
+    });
+    this.on.reload();
   }
 
   async tag() {

@@ -27,6 +27,11 @@ export class Tail {
     this.draw();
   }
 
+  /** The reader is led elsewhere. */
+  leave() {
+    this.sticks = false;
+  }
+
   /** Another turn stands at the end. */
   turn() {
     if (this.sticks) return;

@@ -6,6 +6,7 @@ import { cost, count, firstLine, plain, seconds, tokenText, unknown, usd } from 
 import { argumentsBox, observationBox } from "./observation.js";
 import { phase } from "./run.js";
 import { whyBox } from "./why.js";
+import { Windowing } from "./windowing.js";
 
 const CHIPS = {
   thinking: ["run", null, "thinking"],
@@ -22,28 +23,37 @@ const FAILED = new Set(["error", "timeout", "rejected"]);
 const FIRST = 40;
 const MORE = 200;
 const REST = "rest";
+const turnKey = (turn) => `turn-${turn.index}`;
+const callKey = (call) => `call-${call.id}`;
 const stateWord = (state) => CHIPS[state]?.[2] ?? state;
 
 export class Timeline {
   /** `list` is the `ol` to fill. */
   constructor(list) {
     this.list = list;
+    this.windowing = new Windowing(list, {
+      draw: (position) => this.drawTurn(position),
+      nodes: (position) => [...this.turns.get(position).values()],
+      forget: (position) => this.turns.delete(position),
+    });
     this.reset(null);
   }
 
   reset(run) {
     this.run = run;
-    this.turns = new Map(); // turn position -> its list items by key
+    this.turns = new Map(); // turn position -> its list items by key; those in a gap have none
     this.choices = new Map(); // what the reader opened or closed, by key
     this.room = new Map(); // how many calls of a turn are drawn, by position
     this.full = new Map(); // full observations already fetched, by call id
+    this.windowing.reset();
     put(this.list);
   }
 
-  /** Draw the turn at `position` anew, or only the card of one of its calls. */
+  /** Draw the turn at `position` anew, or only the card of one of its calls; in a gap, when it comes into view. */
   update(position, callId) {
     const turn = this.run.turns[position];
     const drawn = this.turns.get(position);
+    if (!drawn && (this.windowing.has(position) || !this.windowing.add())) return;
     const only = drawn && callId !== undefined ? this.placesOf(turn, callId) : null;
     if (only) this.updateSome(turn, position, drawn, only);
     else this.updateTurn(turn, position, drawn);
@@ -74,6 +84,13 @@ export class Timeline {
       this.list.append(...items.values());
     }
     this.turns.set(position, items);
+  }
+
+  /** The list items of a turn that comes back from a gap. */
+  drawTurn(position) {
+    const items = this.cards(this.run.turns[position], position);
+    this.turns.set(position, items);
+    return [...items.values()];
   }
 
   keepFocus(holder, replace) {
@@ -108,6 +125,7 @@ export class Timeline {
   /** Make sure that a call is among those drawn; returns its list item. */
   reveal(position, n) {
     const turn = this.run.turns[position];
+    this.windowing.show(position);
     if (n >= (this.room.get(position) ?? FIRST)) {
       this.room.set(position, n + 1);
       this.update(position);
@@ -116,10 +134,28 @@ export class Timeline {
     return items?.get(turn.calls.length ? n : 0) ?? null;
   }
 
+  /** The number of the turn that has the focus, or null. */
+  get focusedTurn() {
+    for (const [position, items] of this.turns)
+      for (const item of items.values()) if (item.contains(document.activeElement)) return this.run.turns[position].index;
+    return null;
+  }
+
+  /** Go to a turn by its number; false when there is none. */
+  goTo(index) {
+    const position = this.run.turns.findIndex((turn) => turn.index === index);
+    const item = position < 0 ? null : this.reveal(position, 0);
+    if (!item) return false;
+    item.querySelector(".wb-call").focus({ preventScroll: true });
+    item.scrollIntoView({ block: "center" });
+    return true;
+  }
+
   /** Fold or unfold every turn. */
   foldAll(open) {
-    for (const node of this.list.querySelectorAll("[data-fold]"))
-      if ((node.getAttribute("aria-expanded") === "true") !== open) this.choices.set(node.dataset.fold, open);
+    for (const turn of this.run?.turns ?? [])
+      for (const key of turn.calls.length ? turn.calls.map((call) => callKey(call)) : [turnKey(turn)])
+        this.choices.set(key, open);
     for (const position of this.turns.keys()) this.update(position);
   }
 
@@ -173,7 +209,7 @@ export class Timeline {
     const answered = turn.generation !== null && turn.generation.answer !== null;
     const cut = !live && !answered && (turn.generation === null || this.wasCutOff(turn));
     const chip = live ? state : cut ? (this.run.stop === "fault" ? "error" : "cancelled") : "ok";
-    const key = `turn-${turn.index}`;
+    const key = turnKey(turn);
     const unfolded = this.isOpen(key, live || cut);
     const word = answered ? "answered" : null;
     const took = (turn.generated ?? turn.finished ?? this.run.now) - turn.started;
@@ -221,7 +257,7 @@ export class Timeline {
   // ---- a call
   callCard(turn, call, n, position) {
     const spec = this.run.tool(call.tool);
-    const key = `call-${call.id}`;
+    const key = callKey(call);
     const running = call.state === "running" || (call.state === "waiting" && !this.run.finished);
     const bad = FAILED.has(call.state);
     const images = (call.observation?.artefacts ?? []).filter((file) => file.media_type.startsWith("image/"));
