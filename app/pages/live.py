@@ -42,12 +42,15 @@ _TASK = """
       aria-label="Limit in seconds"><small>seconds</small></label>
     <label class="wb-in sm lv-num m-hide"><input id="limit-turns" type="number" min="1" step="1"
       aria-label="Limit of turns"><small>turns</small></label>
+    <label class="wb-in sm lv-num m-hide"><input id="rollouts" type="number" min="1" max="16" step="1" value="1"
+      aria-label="Rollouts, 1 to 16"><small>rollouts</small></label>
     <label class="wb-sel sm lv-pick m-hide"><select id="prices" aria-label="Price table"></select></label>
     <span class="lv-go"><button class="wb-btn danger sm" id="stop" type="button" disabled>
       <span data-icon="stop"></span>Stop <kbd>Esc</kbd></button>
     <button class="wb-btn primary sm" id="run" type="submit">Run <kbd>Ctrl ↵</kbd></button></span>
   </div>
   <p class="lv-refusal" id="refusal" role="alert" hidden></p>
+  <p class="wb-note" id="grouped" role="status" hidden></p>
 </form>
 <button class="lv-pref" id="wishes-open" aria-expanded="false" aria-controls="wishes"><span data-icon="sliders"></span>
   <span id="wishes-short"></span><span class="wb-mut">Edit</span></button>"""

@@ -11,6 +11,7 @@ import { examples } from "./examples.js";
 import { Finder } from "./finder.js";
 import { Painter } from "./painter.js";
 import { Rail } from "./rail.js";
+import { startRollouts } from "./rollouts.js";
 import { Tail } from "./tail.js";
 import { Timeline } from "./timeline.js";
 import { drawScore } from "./score.js";
@@ -43,7 +44,7 @@ class Live {
     this.finder = new Finder(this.timeline);
     this.tail = new Tail(() => (this.run === null ? null : this.run.finished));
     this.painter = new Painter(() => this.paint());
-    this.composer = new Composer({ onRun: (order) => this.start(order), onTable: () => this.painter.ask() });
+    this.composer = new Composer({ onRun: (order) => startRollouts(order, (one) => this.start(one)), onTable: () => this.painter.ask() });
     this.rail = new Rail({ onShow: (id) => this.go(id), onWaiting: (answer) => this.heard(answer) });
     byId("stop").addEventListener("click", () => this.stop());
     byId("share").addEventListener("click", () => this.share());
