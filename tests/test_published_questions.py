@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestra_lib.errors import BadInput
-from orchestra_lib.published.questions import GSM8K, QuestionForm, load_questions, parse_columns
+from orchestra_lib.published.questions import GSM8K, QuestionForm, Unused, load_questions, parse_columns
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -46,17 +46,22 @@ def test_gsm8k_gives_the_final_answers_alone():
 def test_general_thought_is_read_from_parquet_and_its_repeats_are_named(tmp_path):
     file = tmp_path / "general.parquet"
     columns = {
-        "question_id": [7, 7, 8, 9],
-        "question": ["Why?", "Why?", "When?", "Who?"],
-        "reference_answer": ["So.", "So.", None, "You."],
-        "model_answer": ["a", "b", "c", "d"],
-        "task": ["Logic", "Logic", None, None],
+        "question_id": [7, 7, 8, 9, 10],
+        "question": ["Why?", "Why?", "When?", "Who?", "And then?"],
+        "reference_answer": ["So.", "So.", None, "You.", "That."],
+        "prev_messages": [None, None, None, [], [{"role": "user", "content": "Who?"}]],
+        "model_answer": ["a", "b", "c", "d", "e"],
+        "task": ["Logic", "Logic", None, None, None],
     }
     pq.write_table(pa.table(columns), file)
     found = load_questions(file)
     assert [(row.id, row.answer, row.subject) for row in found.rows] == [("7", "So.", "Logic"), ("9", "You.", None)]
-    assert [left.where for left in found.left_out] == [f"{file}, row 2", f"{file}, row 3"]
-    assert [left.why for left in found.left_out] == [f"the question stood at {file}, row 1", "no answer"]
+    assert [(left.where, left.why) for left in found.left_out] == [
+        (f"{file}, row 2", Unused.REPEATED),
+        (f"{file}, row 3", Unused.EMPTY),
+        (f"{file}, row 5", Unused.CONTINUED),
+    ]
+    assert found.left_out[0].detail == f"the question stood at {file}, row 1"
 
 
 def test_columns_of_ones_own_are_named(tmp_path):
@@ -77,7 +82,7 @@ def test_columns_that_name_nothing_are_refused(text):
 def test_a_repeated_question_with_another_answer_says_so(tmp_path):
     file = written(tmp_path, {"question": "Why?", "answer": "x"}, {"question": " Why? ", "answer": "y"})
     [left] = load_questions(file).left_out
-    assert left.why.endswith("line 1, with another answer")
+    assert left.detail.endswith("line 1, with another answer")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """ToolScale's rows: the table's nulls dropped, dates as the domain writes them, foreign tables refused."""
 
 import json
-from datetime import datetime
+from datetime import date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from published_rows import as_table, row
 
@@ -153,6 +153,28 @@ def test_the_training_file_gives_questions_and_calls_with_their_own_tools(tmp_pa
     file.write_text(json.dumps({**asked, "pref_vec": {"accuracy": "much"}}), "utf-8")
     with pytest.raises(BadInput, match=r"pref_vec.accuracy should be a number"):
         load_training_rows(file)
+
+
+_VALUES = {
+    "name": st.text(),
+    "count": st.integers(-(2**40), 2**40),
+    "amount": st.floats(allow_nan=False, allow_infinity=False),
+    "urgent": st.booleans(),
+    "tags": st.lists(st.text(), min_size=1),
+    "place": st.fixed_dictionaries({}, optional={"city": st.text(), "floor": st.integers(0, 99)}),
+    "start_date": st.dates(date(1900, 1, 1)).map(str),
+}
+_ALL = {"name": "", "count": 1, "amount": 0.5, "urgent": True, "tags": [""], "place": {"city": "", "floor": 1}}
+_CALLS = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.fixed_dictionaries({}, optional=_VALUES)), min_size=1)
+
+
+@settings(max_examples=25)
+@given(calls=_CALLS)
+def test_any_calls_survive_the_union_of_their_arguments(tmp_path_factory, calls):
+    file = tmp_path_factory.mktemp("union") / "train.parquet"
+    calls = [("all", {**_ALL, "start_date": "2026-05-04"}), *calls]
+    pq.write_table(as_table([row("1", calls)]), file)
+    assert golden(load_toolscale(file)) == calls
 
 
 @given(form=st.sampled_from(FORMS), moment=st.datetimes(datetime(2000, 1, 1), datetime(2060, 1, 1)))

@@ -1,6 +1,6 @@
 """Questions with a known answer, from JSONL, JSON or Parquet: FRAMES, GSM8K, GeneralThought, or named columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -25,19 +25,25 @@ class AnswerForm(StrEnum):
 
 @record
 class QuestionForm:
-    """Which columns of a file hold what. `id` None, or a row without one, numbers the rows."""
+    """Which columns of a file hold what. `id` None, or a row without one, numbers the rows.
+
+    `history` holds earlier messages: a question that follows some cannot be asked alone.
+    """
 
     source: str
     question: str = "question"
     answer: str = "answer"
     id: str | None = None
     subject: str | None = None
+    history: str | None = None
     answer_form: AnswerForm = AnswerForm.WHOLE
 
 
 FRAMES = QuestionForm(source="frames", id="id")
 GSM8K = QuestionForm(source="gsm8k", answer_form=AnswerForm.AFTER_MARK)
-GENERAL_THOUGHT = QuestionForm(source="general_thought", id="question_id", answer="reference_answer", subject="task")
+GENERAL_THOUGHT = QuestionForm(
+    source="general_thought", id="question_id", answer="reference_answer", subject="task", history="prev_messages"
+)
 
 
 @record
@@ -51,12 +57,21 @@ class QuestionRow:
     subject: str | None = None
 
 
+class Unused(StrEnum):
+    """Why a row that can be read is not used."""
+
+    EMPTY = "no question or no answer"
+    REPEATED = "repeated"
+    CONTINUED = "goes on from earlier messages"
+
+
 @record
 class LeftOut:
-    """A row that is readable and still not used, and why."""
+    """A row that can be read and is not used, and why; `detail` says it of this very row."""
 
     where: str
-    why: str
+    why: Unused
+    detail: str
 
 
 @record
@@ -70,8 +85,9 @@ class Questions:
 def load_questions(file: Path, form: QuestionForm | None = None) -> Questions:
     """Read a file of questions; without a form the columns decide (`form_of`).
 
-    A row without a question or an answer, and one whose question stood there already, is left out and named. Raises
-    `BadInput` for rows of another form, naming the file, the line and the column; then nothing was read.
+    A row without a question or an answer, one whose question stood there already and one that goes on from earlier
+    messages are left out and named. Raises `BadInput` for rows of another form, naming the file, the line and the
+    column; then nothing was read.
     """
     rows = read_rows(file)
     if not rows:
@@ -142,18 +158,30 @@ def _read(
         except BadInput as error:
             yield str(error)
             continue
-        words = " ".join(one.question.split())
-        why = None
-        if not words or not one.answer:
-            why = f"no {'answer' if words else 'question'}"
-        elif words in seen:
-            where, answer = seen[words]
-            why = f"the question stood at {where}" + ("" if answer == one.answer else ", with another answer")
-        if why is None:
-            seen[words] = (row.where, one.answer)
+        unused = _unused(one, row, form, seen)
+        if unused is None:
+            seen[_words(one)] = (row.where, one.answer)
             kept.append((row.where, one))
         else:
-            left_out.append(LeftOut(where=row.where, why=why))
+            left_out.append(unused)
+
+
+def _words(row: QuestionRow) -> str:
+    return " ".join(row.question.split())
+
+
+def _unused(one: QuestionRow, row: Row, form: QuestionForm, seen: Mapping[str, tuple[str, str]]) -> LeftOut | None:
+    if not one.question or not one.answer:
+        missing = "answer" if one.question else "question"
+        return LeftOut(where=row.where, why=Unused.EMPTY, detail=f"no {missing}")
+    if form.history and row.data.get(form.history):
+        detail = f"{form.history} holds earlier messages"
+        return LeftOut(where=row.where, why=Unused.CONTINUED, detail=detail)
+    if (before := seen.get(_words(one))) is not None:
+        where, answer = before
+        other = "" if answer == one.answer else ", with another answer"
+        return LeftOut(where=row.where, why=Unused.REPEATED, detail=f"the question stood at {where}{other}")
+    return None
 
 
 def _question(row: Row, form: QuestionForm, number: int) -> QuestionRow:

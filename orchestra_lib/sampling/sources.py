@@ -73,9 +73,7 @@ def questions(files: Iterable[Path], *, columns: str | None = None) -> Gathered:
     gathered = Gathered()
     for file in files:
         found = load_questions(file, None if columns is None else parse_columns(columns, file.stem))
-        left = Counter(
-            "no question or no answer" if one.why.startswith("no ") else "repeated" for one in found.left_out
-        )
+        left = Counter(str(one.why) for one in found.left_out)
         gathered += _gathered(file, map(question_case, found.rows), left)
     return gathered
 
