@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import Echo, run
 
+from orchestra_lib.codec import event_from_line, event_to_line
 from orchestra_lib.errors import BadInput
+from orchestra_lib.event import fold
 from orchestra_lib.export import ExportFormat, messages, write
 from orchestra_lib.importing import Imported, ImportFormat, import_file
 from orchestra_lib.importing.conversation import Source, trajectory_of
+from orchestra_lib.importing.inspect_log import zipfile as archives
+from orchestra_lib.importing.inspect_sample import trajectory_of_sample
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.report import report
 from orchestra_lib.store.journal import Journal
@@ -200,6 +205,7 @@ json_values = st.recursive(
     lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=8), parts, max_size=3),
     max_leaves=8,
 )
+finite_values = json_values.filter(lambda value: not re.search("nan|inf", repr(value)))
 odd_messages = st.lists(
     st.fixed_dictionaries(
         {"role": st.sampled_from(["user", "assistant", "tool", "system", "function"])},
@@ -229,6 +235,10 @@ def test_any_row_is_taken_or_refused_in_words(tmp_path_factory, said, tools):
 
 
 # Logs of inspect_ai
+
+with archives.ZipFile(LOG) as log:
+    PARTS = {name: json.loads(log.read(name)) for name in log.namelist()}
+SAMPLE, EVALUATION = PARTS["samples/expert_epoch_1.json"], PARTS["header.json"]["eval"]
 
 
 def test_a_sample_is_a_run_with_its_times_and_its_ledger(tmp_path):
@@ -285,15 +295,8 @@ def test_a_log_is_imported_once_and_told_by_its_content(tmp_path):
     assert import_file(LOG, journal, form=ImportFormat.INSPECT) == Imported(known=5)
 
 
-def unzipped(tmp_path):
-    from orchestra_lib.importing.inspect_log import zipfile as archives
-
-    with archives.ZipFile(LOG) as log:
-        return {name: json.loads(log.read(name)) for name in log.namelist()}
-
-
 def test_a_log_in_one_file_of_json_says_the_same(tmp_path):
-    parts = unzipped(tmp_path)
+    parts = PARTS
     whole = {**parts["header.json"], "samples": [part for name, part in parts.items() if name.startswith("samples/")]}
     file = tmp_path / "log.json"
     file.write_text(json.dumps(whole, indent=2))
@@ -311,14 +314,13 @@ def zipped(tmp_path, parts):
 
 
 def test_an_evaluation_that_did_not_end_gives_the_samples_that_did(tmp_path):
-    parts = {name: part for name, part in unzipped(tmp_path).items() if name != "header.json"}
+    parts = {name: part for name, part in PARTS.items() if name != "header.json"}
     assert import_file(zipped(tmp_path, parts), Journal(tmp_path / "home")).new == 5
 
 
 def test_a_log_without_times_has_none(tmp_path):
-    parts = unzipped(tmp_path)
-    del parts["samples/right_epoch_1.json"]["started_at"]
-    right = samples(tmp_path, zipped(tmp_path, parts))["right"]
+    untimed = {**PARTS["samples/right_epoch_1.json"], "started_at": None}
+    right = samples(tmp_path, zipped(tmp_path, PARTS | {"samples/right_epoch_1.json": untimed}))["right"]
     assert (right.finished_s, right.setting.timed) == (None, False)
     assert right.bill().of("orchestrator").input_tokens == 90
 
@@ -341,7 +343,7 @@ def test_a_log_without_times_has_none(tmp_path):
 def test_a_bad_log_is_refused_whole(tmp_path, change, words):
     journal = Journal(tmp_path / "home")
     with pytest.raises(BadInput, match=words):
-        import_file(zipped(tmp_path, unzipped(tmp_path) | change), journal)
+        import_file(zipped(tmp_path, PARTS | change), journal)
     assert journal.stamps() == {}
 
 
@@ -373,3 +375,29 @@ def test_every_journal_of_an_import_folds_back(tmp_path):
     assert not journal.put(unfold(made))
     assert journal.trajectory("import-1") == made
     assert episode().setting.timed
+
+
+def _places(value, here=()):
+    """The path of every value within plain data."""
+    yield here
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield from _places(part, (*here, key))
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_sample_with_anything_in_any_place_is_taken_or_refused_in_words(data):
+    sample = json.loads(json.dumps(SAMPLE))
+    path = data.draw(st.sampled_from([place for place in _places(SAMPLE) if place]))
+    holder = sample
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = data.draw(finite_values)
+    try:
+        made = trajectory_of_sample(sample, EVALUATION, "log", NOW)
+    except BadInput:
+        return
+    again = fold([event_from_line(event_to_line(event), where="line") for event in unfold(made)])
+    assert again.stop is made.stop
+    assert again.bill().input_tokens == made.bill().input_tokens
