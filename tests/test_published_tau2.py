@@ -7,7 +7,7 @@ import pytest
 from published_rows import row
 
 from orchestra_lib.errors import BadInput
-from orchestra_lib.published.statistics import CallKind, domain_statistics, task_statistics
+from orchestra_lib.published.statistics import CallKind, domain_statistics, known_kinds, task_statistics
 from orchestra_lib.published.task import DEFAULT_BASIS, read_task
 from orchestra_lib.published.tau2 import load_tau2_domain, load_tau2_tasks
 
@@ -31,15 +31,24 @@ def test_retail_measures_what_the_study_measured():
     measured = domain_statistics(retail)
     assert retail.records == {"products": 50, "users": 500, "orders": 1000}
     assert (measured.leaves, measured.policy_words) == (47_697, 1158)
-    writes = {"cancel_pending_order", "exchange_delivered_order_items", "return_delivered_order_items"}
-    writes |= {f"modify_pending_order_{what}" for what in ("address", "items", "payment")} | {"modify_user_address"}
-    named = {call.tool for task in retail.tasks for call in task.golden}
-    counts = task_statistics(retail.tasks, {name: WRITE if name in writes else READ for name in named})
+    counts = task_statistics(retail.tasks, known_kinds("retail"))
     assert (counts.tasks, counts.golden_median, counts.golden_max) == (114, 5, 13)
     assert counts.golden_mean == pytest.approx(4.85, abs=0.01)
     assert counts.write_share == pytest.approx(0.32, abs=0.005)
     assert counts.looked_up == pytest.approx(0.75, abs=0.05)
     assert len(counts.without_write_ids) == counts.without_write == 9
+
+
+@real
+@pytest.mark.parametrize("name", ["mock", "retail", "telecom"])
+def test_the_kind_of_every_golden_call_is_known(name):
+    counts = task_statistics(load_tau2_domain(SHARED / "tau2" / name).tasks, known_kinds(name))
+    assert counts.unknown_kind == 0
+    assert counts.write_share is not None
+
+
+def test_nothing_is_known_of_other_domains():
+    assert known_kinds("bank") == {}
 
 
 @real

@@ -2,15 +2,18 @@
 
 import re
 import statistics
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from orchestra_lib.paths import DATA
 from orchestra_lib.published.task import PublishedTask
 from orchestra_lib.published.tau2 import Tau2Domain
 from orchestra_lib.record import record
 
+_KINDS = DATA / "published" / "tools.toml"
 _MODAL = re.compile(r"\b(?:must|should|shall|may|can|cannot|can't|not allowed|never|always|only)\b", re.IGNORECASE)
 
 
@@ -64,6 +67,12 @@ class TaskStatistics:
     free: int
     looked_up: float | None
     scenario_words: float | None
+
+
+def known_kinds(domain: str) -> Mapping[str, CallKind]:
+    """What the tools of a published domain do, as far as `data/published/tools.toml` knows; empty for others."""
+    named = tomllib.loads(_KINDS.read_text("utf-8")).get(domain, {})
+    return {name: CallKind(kind) for kind, names in named.items() for name in names}
 
 
 def domain_statistics(domain: Tau2Domain, kinds: Mapping[str, CallKind | None] | None = None) -> DomainStatistics:
