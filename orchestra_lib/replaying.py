@@ -100,7 +100,7 @@ async def _play(
                 break
     await stream.aclose()
     trajectory = fold(played)
-    if script.cut_off is not None:
+    if script.cut_off is not None and script.cut_off.fault is not None:
         ended = closing(trajectory, seq=len(played) + 1, t_s=script.cut_off.t_s, fault=script.cut_off.fault)
         trajectory = fold([*played, *ended])
     return trajectory
@@ -277,7 +277,8 @@ def _raised(fault: Fault, attempts: tuple[Attempt, ...]) -> Exception:
     """The exception that a fault came from."""
     if fault.where != ORCHESTRATOR:
         name, _, message = fault.message.partition(": ")
-        return type(name, (_RecordedBug,), {})(message)
+        named: type[_RecordedBug] = type(name, (_RecordedBug,), {})
+        return named(message)
     kind = next((one for one in _below(WorldFault) if one.kind == fault.kind), WorldFault)
     return kind(fault.message, attempts) if issubclass(kind, ProviderFault) else kind(fault.message)
 

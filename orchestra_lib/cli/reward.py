@@ -74,7 +74,7 @@ def reward(
     reports = reward_reports(rollouts, preference, mode)
     if json:
         facts = {one.id: one for one in rollouts}
-        named = table and (table.name, table.dated, table.nominal)
+        named = None if table is None else (table.name, table.dated, table.nominal)
         print_json([_row(report, row, facts[row.id], named) for report in reports for row in report.rows])
     else:
         _show(reports, rollouts, table)
