@@ -15,7 +15,7 @@ export class Run {
     this.grades = [];
     this.judgeFaults = [];
     this.judge = null; // what judges took, kept apart from the bill
-    this.clock = { t: 0, at: performance.now() };
+    this.clock = null; // until the first word of it: how long the run goes on already is the server's to say
   }
 
   get finished() {
@@ -25,6 +25,7 @@ export class Run {
   /** Seconds since the start, going on between frames while the run does. */
   get now() {
     if (this.endedAt !== null) return this.endedAt;
+    if (this.clock === null) return 0;
     return this.clock.t + (performance.now() - this.clock.at) / 1000;
   }
 
@@ -33,7 +34,7 @@ export class Run {
   }
 
   setClock(t) {
-    if (t > this.now || this.turns.length === 0) this.clock = { t, at: performance.now() };
+    if (this.clock === null || t > this.now) this.clock = { t, at: performance.now() };
   }
 
   tool(name) {
