@@ -140,3 +140,15 @@ def _outcome(here, state, call):
         return json.dumps(here.operations.run(state, call.operation, call.arguments), sort_keys=True)
     except ModelMistake as mistake:
         return "no record" if "There is no" in str(mistake) or "no " in str(mistake)[:3] else str(mistake)
+
+
+def test_a_text_that_was_written_once_is_never_that_of_another():
+    state = world().state()
+    run = world().operations.run
+    before = state.base.text(run(state, "get_hire", {"hire_id": "H1003"}))
+    page = state.base.text(run(state, "search_bikes", {"kind": "city"}))
+    assert before == state.base.text(run(world().state(), "get_hire", {"hire_id": "H1003"}))
+    run(state, "cancel_hire", {"hire_id": "H1003", "reason": "illness"})
+    assert '"status": "cancelled"' in state.base.text(run(state, "get_hire", {"hire_id": "H1003"}))
+    assert page != state.base.text(run(state, "search_bikes", {"kind": "city"}))
+    assert page == state.base.text(run(world().state(), "search_bikes", {"kind": "city"}))

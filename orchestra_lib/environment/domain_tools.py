@@ -15,7 +15,6 @@ from orchestra_lib.environment.state import State
 from orchestra_lib.environment.success import Verdict, judge
 from orchestra_lib.environment.user import Exchange, User
 from orchestra_lib.errors import ModelMistake
-from orchestra_lib.json_writing import spoken
 from orchestra_lib.pricing import Attempt, Price
 from orchestra_lib.protocols import Situation, Tool, ToolResult
 from orchestra_lib.task import Task
@@ -61,9 +60,9 @@ class DomainTool:
         self._sessions = sessions
 
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
-        operations = self._sessions.world.operations
-        result = operations.run(self._sessions.state(run_id), self.spec.name, arguments)
-        return ToolResult(text=spoken(result), attempts=(_free(self.spec.name),))
+        state = self._sessions.state(run_id)
+        result = self._sessions.world.operations.run(state, self.spec.name, arguments)
+        return ToolResult(text=state.base.text(result), attempts=(_free(self.spec.name),))
 
     async def release(self, run_id: str) -> None:
         self._sessions.drop(run_id)

@@ -10,6 +10,7 @@ from typing import Any
 
 from orchestra_lib.environment.schema import Domain, Field, FieldType, Table
 from orchestra_lib.errors import ModelMistake
+from orchestra_lib.json_writing import spoken
 
 Record = dict[str, Any]
 Records = Mapping[str, Mapping[str, Record]]
@@ -34,6 +35,8 @@ class Base:
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
         self.pages: dict[tuple[str, str], Any] = {}
         self._sorted = {name: list(one) == sorted(one) for name, one in records.items()}
+        self._texts: dict[int, str] = {}
+        self._kept = self._record_ids()
         self._canonical: dict[Key, Canonical] = {}
         self._indexes: dict[tuple[str, str], dict[Any, tuple[str, ...]]] = {}
         self._next = {name: _highest(records.get(name, {}), table.prefix) + 1 for name, table in self.tables.items()}
@@ -60,7 +63,22 @@ class Base:
         """Remember what a search finds in the untouched base."""
         if len(self.pages) >= _PAGES:
             self.pages.clear()
+            self._texts.clear()
+            self._kept = self._record_ids()
         self.pages[asked] = page
+        self._kept.add(id(page))
+
+    def text(self, result: Any) -> str:
+        """A result as JSON for a model; that of an unchanged record or a remembered page is written once."""
+        text = self._texts.get(id(result))
+        if text is None:
+            text = spoken(result)
+            if id(result) in self._kept:  # it lives as long as this base does, and so does its id
+                self._texts[id(result)] = text
+        return text
+
+    def _record_ids(self) -> set[int]:
+        return {id(one) for records in self.records.values() for one in records.values()}
 
     def number(self, table: str) -> int:
         """The number of the first new record of a table."""
