@@ -9,7 +9,8 @@ from orchestra_lib.cli.terminal import note
 from orchestra_lib.errors import BadInput
 from orchestra_lib.model.weights import WeightsStatus
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 _STEPS = 100
 """Of more things than this, progress is told so often and not for each."""
 
