@@ -13,12 +13,16 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.claims import Rival, claim  # noqa: E402  # benchmarks are no installed package
 
-PAGE = pytest.param(
-    "page", marks=[pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
+
+def in_chromium(script):
+    return pytest.param(
+        script, marks=[pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
+    )
+
+
+@pytest.mark.parametrize(
+    "script", ["engine", "store", "reward", "environment", in_chromium("page"), in_chromium("lab")]
 )
-
-
-@pytest.mark.parametrize("script", ["engine", "store", "reward", PAGE])
 def test_a_script_prints_claims_that_can_be_read(script):
     command = [sys.executable, "-m", f"benchmarks.{script}", "--quick", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=110)
