@@ -10,7 +10,7 @@ from app.runs import RunManager
 from orchestra_lib import grouping
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
-from orchestra_lib.forking import before_fork, tree_lines
+from orchestra_lib.forking import tree_lines
 from orchestra_lib.record import record
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Workbench
@@ -81,7 +81,7 @@ def _forks(workbench: Workbench, run: Trajectory) -> dict[str, Any]:
         lines = tree_lines(workbench.store.forks(run.id))
     except BadInput:  # it goes on, and the store does not have it yet
         lines = ()
-    paid, fork = before_fork(run), run.setting.fork
+    paid, fork = run.before_fork(), run.setting.fork
     return {
         "tree": [{"depth": depth, **to_data(one)} for depth, one in lines],
         "group": run.setting.group,

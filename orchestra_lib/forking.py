@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from orchestra_lib.billing import Bill, bill
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Event, TurnStarted, fold
 from orchestra_lib.generation import Delta, Generation
@@ -17,7 +16,7 @@ from orchestra_lib.protocols import Policy, Restorable, Situation, Tool
 from orchestra_lib.record import record
 from orchestra_lib.store.forks import Branch
 from orchestra_lib.tool import CallStatus, ToolCall
-from orchestra_lib.trajectory import ORCHESTRATOR, Fork, Trajectory, Turn
+from orchestra_lib.trajectory import Fork, Turn
 
 
 @record
@@ -82,17 +81,6 @@ async def restore(tools: Sequence[Tool], turns: Sequence[Turn], run_id: str) -> 
         elif tool.spec.source is not None:
             said.append(f"{name}: starts anew; what it may remember of {len(ran)} earlier calls is not restored")
     return tuple(said)
-
-
-def before_fork(trajectory: Trajectory) -> Bill | None:
-    """What was paid in the turns that the run shares with the one it branched off from; None for no fork."""
-    fork = trajectory.setting.fork
-    if fork is None:
-        return None
-    turns = tuple(turn for turn in trajectory.turns if turn.index < fork.turn)
-    spoken = ((ORCHESTRATOR, one) for turn in turns if turn.generation for one in turn.generation.attempts)
-    called = ((call.call.tool, one) for turn in turns for call in turn.calls for one in call.attempts)
-    return bill((*spoken, *called), trajectory.setting.prices)
 
 
 def tree_lines(branches: Sequence[Branch]) -> tuple[tuple[int, Branch], ...]:

@@ -36,6 +36,8 @@ def report(trajectory: Trajectory) -> dict[str, Any]:
         "limits": to_data(setting.limits),
         "seed": setting.seed,
         "origin": setting.origin,
+        "group": setting.group,
+        "fork": _fork(trajectory),
         "started_at": setting.started_at.isoformat(),
         "tools": [spec.name for spec in setting.tools],
         "turns": [_turn(turn, setting.prices) for turn in trajectory.turns],
@@ -86,6 +88,12 @@ def _ledger_row(row: LedgerRow, prices: PriceTable) -> dict[str, Any]:
         "error": attempt.error,
         "flags": [str(flag) for flag in row.flags],
     }
+
+
+def _fork(trajectory: Trajectory) -> dict[str, Any] | None:
+    """Where the run branched off, and what was paid before that."""
+    fork, paid = trajectory.setting.fork, trajectory.before_fork()
+    return None if fork is None or paid is None else {**to_data(fork), "paid_before": _part(paid)}
 
 
 def _part(part: Bill) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import chain
@@ -160,6 +161,13 @@ class Trajectory:
             for call in turn.calls:
                 for attempt in call.attempts:
                     yield call.call.tool, attempt
+
+    def before_fork(self) -> Bill | None:
+        """What was paid in the turns that the run shares with the one it branched off from; None for no fork."""
+        if self.setting.fork is None:
+            return None
+        shared = tuple(turn for turn in self.turns if turn.index < self.setting.fork.turn)
+        return replace(self, turns=shared, judge_attempts=()).bill()
 
     def bill(self, prices: PriceTable | None = None) -> Bill:
         """The bill under the recorded prices, or under another table; the judge stands apart from its totals."""

@@ -12,7 +12,7 @@ from test_workbench import Two
 from orchestra_lib.configuration import changed, order_of, rollouts
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import fold
-from orchestra_lib.forking import AskedCall, before_fork, restore, tree_lines
+from orchestra_lib.forking import AskedCall, restore, tree_lines
 from orchestra_lib.limits import Limits
 from orchestra_lib.preference import Preference
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
@@ -56,9 +56,9 @@ def test_the_shared_turns_stand_in_the_fork_as_they_were_and_it_goes_on(bench):
 def test_the_bill_is_of_the_whole_and_says_what_was_paid_before(bench):
     parent = play(bench, FIGURES)
     fork = forked(bench, parent, 4)
-    paid = before_fork(fork).cost_usd
+    paid = fork.before_fork().cost_usd
     assert 0 < paid < fork.bill().cost_usd
-    assert before_fork(parent) is None
+    assert parent.before_fork() is None
     assert fork.finished_s > parent.turns[2].finished_s
 
 

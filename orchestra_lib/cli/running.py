@@ -20,7 +20,7 @@ from orchestra_lib.configuration import resolve, rollouts
 from orchestra_lib.ensemble import side_by_side
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Event, apply
-from orchestra_lib.forking import before_fork
+from orchestra_lib.grade import Grade
 from orchestra_lib.paths import home
 from orchestra_lib.preference import parse_weights
 from orchestra_lib.report import call_cost_usd, report
@@ -78,7 +78,7 @@ def run(
     given = given_flags(flags | preference_flags(prefer))
     order = resolve(config, set_ or [], given)
     if group is not None or group_name is not None:
-        _run_group(rollouts(order, group or 1, _free_name(group_name)), json)
+        _run_group(rollouts(order, 1 if group is None else group, _free_name(group_name)), json)
         return
     (trajectory,) = asyncio.run(play([order]))
     show_end(trajectory, json)
@@ -255,10 +255,10 @@ def _tell(event: Event, trajectory: Trajectory, mark: str) -> None:
                 note(f"{mark}{turn}  {one_line(generation.reasoning, 160)}")
             for call in generation.calls:
                 note(f"{mark}{turn}  → {call.tool} {one_line(call.arguments_text, 120)}")
-        case ev.Graded(grade=None, fault=fault):
-            note(f"ungraded: {fault.message if fault else 'no reason'}")
-        case ev.Graded(grade=grade):
+        case ev.Graded(grade=Grade() as grade):
             note(f"{VERDICTS[grade.outcome]}: {one_line(grade.reason or '', 300)}")
+        case ev.Graded(fault=fault):
+            note(f"ungraded: {fault.message if fault else 'no reason'}")
         case ev.CallFinished(turn=turn, observation=seen):
             answered = next(call for call in trajectory.calls if call.call.id == seen.call_id)
             cost = dollars(call_cost_usd(answered, trajectory.setting.prices))
@@ -274,7 +274,7 @@ def _conclude(trajectory: Trajectory) -> None:
         f"{trajectory.status} in {seconds(trajectory.finished_s)}, {len(trajectory.turns)} turns, "
         f"{cost} ({table.name} of {table.dated}{kind}) · {trajectory.id}"
     )
-    if (paid := before_fork(trajectory)) is not None:
+    if (paid := trajectory.before_fork()) is not None:
         known = dollars(paid.cost_usd) if paid.cost_usd is not None else f"over {dollars(paid.known_usd)}"
         note(f"of which {known} was paid before the fork")
     for said in trajectory.setting.fork.restored if trajectory.setting.fork else ():
