@@ -185,6 +185,16 @@ def test_why_names_the_chosen_the_runner_up_and_what_was_said(page):
     expect(box).to_contain_text("needs the live web, which is off")
 
 
+def test_who_comes_late_sees_the_runs_own_clock(page):
+    run(page, "slow one that is watched late")
+    page.wait_for_selector(".wb-turn.live [data-since]")
+    page.wait_for_timeout(1500)
+    page.reload()
+    expect(page.locator("#stop")).to_be_enabled(timeout=20_000)
+    assert float(page.locator("#bill [data-clock]").inner_text()) >= 1.5
+    page.keyboard.press("Escape")
+
+
 def test_the_keyboard_folds_moves_and_copies_and_one_list_explains_it(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     run(page, "figures")
@@ -198,6 +208,9 @@ def test_the_keyboard_folds_moves_and_copies_and_one_list_explains_it(page):
     page.keyboard.press("f")
     expect(page.locator("[data-fold][aria-expanded=true]")).to_have_count(0)
     page.keyboard.press("u")
+    expect(page.locator("#shared")).to_have_text("Link copied · to turn 1")
+    assert page.evaluate("navigator.clipboard.readText()") == f"{page.url}&turn=1"
+    page.get_by_role("button", name="Copy link").click()
     expect(page.locator("#shared")).to_have_text("Link copied")
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     expect(page.locator(".wb-foot")).to_contain_text("search")
