@@ -6,7 +6,7 @@ import pytest
 from ensembling import Chat
 from worlds import cancellation
 
-from orchestra_lib.environment.assignment import UserFact
+from orchestra_lib.environment.assignment import AssignmentKind, UserFact
 from orchestra_lib.environment.user import DONE, STOP, UNKNOWN, YES, Exchange, ModelUser, StatedUser
 
 FACTS = (
@@ -74,3 +74,10 @@ def test_a_model_plays_the_user_and_is_on_no_bill():
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
     assert "omar_haddad_2380@example.org" in model.requests[0].messages[0]["content"]
     assert "H1003" not in model.requests[0].messages[0]["content"], "the user must not know the golden calls"
+
+
+def test_a_question_beside_a_refusal_is_answered_unless_all_is_to_be_refused():
+    offer = "It cannot be moved for free: the fee is $3.50. Shall I go ahead?"
+    assert told(offer).text == YES
+    assert told(offer, "But I must!", insists="But I must!").text == YES
+    assert told(offer, kind=AssignmentKind.REFUSAL).done

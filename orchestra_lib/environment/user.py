@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol
 
-from orchestra_lib.environment.assignment import Assignment, UserFact
+from orchestra_lib.environment.assignment import Assignment, AssignmentKind, UserFact
 from orchestra_lib.generation import ChatRequest, Completion
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ChatModel
@@ -86,11 +86,14 @@ class StatedUser:
             confirms = bool(_CONFIRM.search(message)) and all(any(one in text for text in said) for one in told)
             return Reply(text=YES) if confirms else Reply(text=" ".join(dict.fromkeys(told)))
         insists = self._assignment.insists
-        if insists and _REFUSES.search(message) and insists not in said:
+        refuses = bool(_REFUSES.search(message))
+        if insists and refuses and insists not in said:
             return Reply(text=insists)
-        if asks and _CONFIRM.search(message) and not _REFUSES.search(message):
+        # "It cannot be free. Shall I go ahead?" asks for a yes; where all is to be refused it offers something else.
+        final = refuses and self._assignment.kind is AssignmentKind.REFUSAL
+        if asks and _CONFIRM.search(message) and not final:
             return Reply(text=YES)
-        if "?" in message and not _REFUSES.search(message):
+        if "?" in message and not refuses:
             return Reply(text=UNKNOWN)
         return self._next(said)
 
