@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from orchestra_lib.check import Check, CheckKind
 from orchestra_lib.errors import BadInput
+from orchestra_lib.judge.claim import ending
 from orchestra_lib.judge.exact import contains, exact
 from orchestra_lib.judge.listing import items, listing
 from orchestra_lib.judge.numeric import expected, numeric
@@ -66,7 +67,7 @@ def compare_by_itself(answer: str, reference: str) -> tuple[CheckKind | None, Ve
         return None, Verdict(outcome=None, reason=words)
     check, why = choice
     verdict = compare(check, answer, reference)
-    if check.kind is CheckKind.EXACT and verdict.outcome is False and contains(answer, reference):
+    if check.kind is CheckKind.EXACT and verdict.outcome is False and contains(ending(answer), reference):
         words = f"{verdict.reason}: whether it is the answer, a model or a person must say"
         verdict = replace(verdict, outcome=None, reason=words)
     return check.kind, replace(verdict, reason=f"{verdict.reason} ({check.kind}, as {why})")

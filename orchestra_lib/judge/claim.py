@@ -4,9 +4,10 @@ import re
 
 MAX_CHARS = 50_000
 """Graders read so much of the end of an answer: results stand there."""
+_MAX_BOXES = 20
 
-_HASHES = re.compile(r"^\s*####\s*(.+)$", re.MULTILINE)
-_SAID = re.compile(r"\banswer\s*(?:\bis\b|\bare\b|[:=])\s*:?[ \t]*(\S[^\n]*)", re.IGNORECASE)
+_HASHES = re.compile(r"^[ \t]*####[ \t]*(\S.*)$", re.MULTILINE)
+_SAID = re.compile(r"\banswer\s{0,9}(?:\bis\b|\bare\b|[:=])\s{0,9}:?[ \t]{0,9}(\S[^\n]*)", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _BOXED = re.compile(r"\\boxed\s*\{")
 
@@ -23,12 +24,12 @@ def marked(answer: str) -> str | None:
     "answer is" or "answer:".
     """
     text = ending(answer)
-    boxes = [box for found in _BOXED.finditer(text) if (box := _braced(text, found.end())) is not None]
-    if boxes:
-        return boxes[-1]
+    for found in list(_BOXED.finditer(text))[: -_MAX_BOXES - 1 : -1]:
+        if (box := _braced(text, found.end())) is not None:
+            return box
     for pattern in (_HASHES, _SAID):
-        if found := pattern.findall(text):
-            return str(found[-1]).replace("**", "").strip()
+        if lines := pattern.findall(text):
+            return str(lines[-1]).replace("**", "").strip()
     return None
 
 

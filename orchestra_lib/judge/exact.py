@@ -48,7 +48,7 @@ def exact(check: Check, answer: str, reference: str) -> Verdict:
 
 def _candidates(answer: str) -> list[str]:
     in_bold, said = bold(answer), marked(answer)
-    return [answer, *([said] if said else []), *(in_bold if len(in_bold) == 1 else ())]
+    return [ending(answer), *([said] if said else []), *(in_bold if len(in_bold) == 1 else ())]
 
 
 def _choice(choices: tuple[str, ...], answer: str, reference: str) -> Verdict:

@@ -12,7 +12,7 @@ from orchestra_lib.judge.numeric import same_number
 from orchestra_lib.judge.verdict import Verdict, shown
 
 MAX_ITEMS = 1_000
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+(\S.*)$", re.MULTILINE)
+_BULLET = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 _LEAD = re.compile(r"^[^\n:]{0,200}(?::|\b(?:are|is|includes?|were)\b)\s*(?=\S)", re.IGNORECASE)
 _JOINT = re.compile(r"\s*(?:,(?!\d{3}(?!\d))\s*(?:and|or|&)?\s+|,(?=[^\d\s])|\s+(?:and|or|&)\s+)\s*")
 
@@ -32,7 +32,7 @@ def items(text: str) -> tuple[str, ...]:
     for mark in ("\n", ";"):
         if mark in text:
             return tuple(part.strip() for part in text.split(mark) if part.strip())
-    return tuple(part.strip(" .") for part in _JOINT.split(text) if part.strip(" ."))
+    return tuple(part.strip(" .") for part in _JOINT.split(" ".join(text.split())) if part.strip(" ."))
 
 
 def listing(check: Check, answer: str, reference: str) -> Verdict:
@@ -44,8 +44,9 @@ def listing(check: Check, answer: str, reference: str) -> Verdict:
     wanted = items(reference)
     if not wanted or len(wanted) > MAX_ITEMS:
         raise BadInput(f"the reference has {len(wanted):,} items; a list has 1 to {MAX_ITEMS:,}")
-    given = items(marked(answer) or ending(answer))[:MAX_ITEMS]
-    led = items(_LEAD.sub("", marked(answer) or ending(answer), count=1))[:MAX_ITEMS]
+    answer = ending(answer)
+    given = items(marked(answer) or answer)[:MAX_ITEMS]
+    led = items(_LEAD.sub("", marked(answer) or answer, count=1))[:MAX_ITEMS]
     if check.need == "any":
         found = next((item for item in wanted if _among(item, (*given, *led)) or contains(answer, item)), None)
         words = f"names {shown(found)}" if found else f"names none of the {len(wanted)} items"

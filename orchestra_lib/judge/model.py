@@ -154,7 +154,7 @@ def _messages(question: Question, fence: str, *, answer_first: bool) -> tuple[Ma
     )
 
 
-_FENCE = re.compile(r"^(\s*)(BEGIN|END)\b", re.MULTILINE)
+_FENCE = re.compile(r"^([ \t]*)(BEGIN|END)\b", re.MULTILINE)
 
 
 def _cut(text: str, most: int, fence: str) -> str:

@@ -20,5 +20,6 @@ _SHOWN = 120
 
 def shown(text: str) -> str:
     """A text within a reason: on one line, cut, in quotes."""
-    line = " ".join(text.split())
-    return f"“{line if len(line) <= _SHOWN else line[: _SHOWN - 1] + '…'}”"
+    line = " ".join(text[: 4 * _SHOWN].split())
+    cut = len(line) > _SHOWN or len(text) > 4 * _SHOWN
+    return f"“{line[: _SHOWN - 1] + '…' if cut else line}”"
