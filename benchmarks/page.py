@@ -35,6 +35,7 @@ from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.protocols import PolicySpec, Situation, ToolResult
 from orchestra_lib.roster import Offer
 from orchestra_lib.tool import ToolCall, ToolSpec
+from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Workbench
 
 OBSERVATION = "\n".join(f"line {n:04d} of an observation, {'x' * 60}" for n in range(213))  # 20 KB
@@ -170,13 +171,15 @@ class Served:
 
 
 @contextmanager
-def serving() -> Iterator[Served]:
-    """The app in a thread of this process, over a home that is thrown away."""
+def serving(stored: Sequence[Trajectory] = ()) -> Iterator[Served]:
+    """The app in a thread of this process, over a home that is thrown away and has these runs."""
     with tempfile.TemporaryDirectory() as home, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         free.close()
-        app = create_app(Workbench(Path(home), roster=Cast()))  # type: ignore[arg-type]  # the same methods
+        workbench = Workbench(Path(home), roster=Cast())  # type: ignore[arg-type]  # the same methods
+        workbench.store.add_many(stored)
+        app = create_app(workbench)
         server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
         loops: list[asyncio.AbstractEventLoop] = []
 

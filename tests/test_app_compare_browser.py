@@ -1,7 +1,9 @@
 """The Compare page in a real Chromium: aligned, marked, swapped, walked by keyboard."""
 
+from dataclasses import replace
+
 import pytest
-from episodes import events
+from episodes import events, trajectory
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
 from test_app_browser import base_url as base_url
@@ -26,6 +28,8 @@ def filled(workbench):
         with workbench.journal.open(run_id) as writer:
             for event in events(run_id, **changes):
                 writer.append(event)
+    good = [trajectory(f"good-{n}", turns=2 + n, group="good", minutes=-9) for n in range(3)]
+    workbench.store.add_many([replace(run, outcome=True) for run in good])
 
 
 def cards(page):
@@ -59,6 +63,46 @@ def test_equal_calls_fold_into_a_line_and_d_shows_them(open_page):
     expect(cards(page)).to_have_count(0)
 
 
+def test_by_turn_each_turn_has_its_heading_and_the_address_says_so(open_page):
+    page = open_page("/compare?a=run-a&b=run-b")
+    page.keyboard.press("a")
+    expect(page.locator(".cp-turn")).to_have_count(4)
+    assert "by=turn" in page.url
+    page.get_by_role("button", name="call", exact=True).click()
+    expect(page.locator(".cp-turn")).to_have_count(0)
+
+
+def test_rewards_lead_to_the_reward_page_and_an_unknown_one_says_why(open_page):
+    page = open_page("/compare?a=good-0&b=good-1")
+    tile = page.locator(".cp-d", has_text="Reward")
+    expect(tile).to_contain_text("in good, 3 rollouts")
+    expect(tile.get_by_role("link")).to_have_attribute("href", "/reward?group=good")
+    ungraded = open_page("/compare?a=run-a&b=run-b").locator(".cp-d", has_text="Reward")
+    expect(ungraded.get_by_role("img").first).to_have_attribute("aria-label", "unknown: run-a: ungraded")
+
+
+def test_more_than_two_stand_in_a_matrix_against_a_base(open_page):
+    page = open_page("/compare?run=good-0&run=good-1&run=good-2")
+    expect(page.locator(".cp-many thead th")).to_have_count(3)
+    expect(page.locator(".cp-stave svg")).to_have_count(3)
+    turns = page.locator(".cp-many tbody tr", has_text="Turns").locator("td")
+    expect(turns).to_have_text(["2", "3+1", "4+2"])
+    page.get_by_role("button", name="Make it the base").last.click()
+    expect(turns).to_have_text(["2\u22122", "3\u22121", "4"])
+    assert "base=good-2" in page.url
+    assert violations(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("link", name="Side by side").first.click()
+    page.wait_for_url("**/compare?a=good-2&b=good-0")
+
+
+def test_two_runs_of_a_list_become_a_and_b(open_page):
+    page = open_page("/compare?run=run-a&run=run-b")
+    expect(cards(page)).to_have_count(7)
+    assert page.url.endswith("/compare?a=run-a&b=run-b")
+
+
 def test_the_keyboard_walks_the_differences_swaps_and_opens(open_page):
     page = open_page("/compare?a=run-a&b=run-b")
     expect(cards(page)).to_have_count(7)
@@ -86,7 +130,7 @@ def test_an_unknown_run_is_named_and_another_is_chosen(open_page):
 
 def test_nothing_chosen_offers_the_latest(open_page):
     page = open_page("/compare")
-    expect(page.locator(".cp-choice")).to_have_count(4)
+    expect(page.locator(".cp-choice")).to_have_count(7)
     page.keyboard.press("x")
     page.keyboard.press("d")
     page.keyboard.press("ArrowDown")

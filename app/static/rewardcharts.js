@@ -37,9 +37,10 @@ function ranks({ counted, solved, paper, released, short }) {
   const y = (rank) => (solved.length === 1 ? 110 : 36 + rank * (166 / (solved.length - 1)));
   const named = solved.length <= LABELLED;
   const bold = { class: "ink b" };
+  const heads = [text(130, 14, "paper", { ...bold, "text-anchor": "end" }), text(300, 14, "released_code", bold)];
+  if (!named) return [...heads, ...bundles(solved.map((at) => [left.get(at), right.get(at)]), y)];
   const parts = [
-    text(130, 14, "paper", { ...bold, "text-anchor": "end" }),
-    text(300, 14, "released_code", bold),
+    ...heads,
     ...solved.flatMap((at) => {
       const [from, to] = [left.get(at), right.get(at)];
       const look = to > from ? "down" : to < from ? "upward" : "level";
@@ -47,9 +48,8 @@ function ranks({ counted, solved, paper, released, short }) {
       const moved = to > from ? `down ${to - from}` : to < from ? `up ${from - to}` : "same";
       const line = svg("path", { class: `rw-line ${look}`, d: path }, svg("title", { text: `${short(counted[at])}, ${moved}` }));
       const dots = [130, 300].map((x, n) =>
-        svg("circle", { class: `rw-dot ${look}`, cx: x, cy: y(n ? to : from), r: named ? 4 : 2 }),
+        svg("circle", { class: `rw-dot ${look}`, cx: x, cy: y(n ? to : from), r: 4 }),
       );
-      if (!named) return [line, ...dots];
       const name = plain(short(counted[at]));
       return [
         line,
@@ -75,6 +75,21 @@ function ranks({ counted, solved, paper, released, short }) {
   return parts;
 }
 
+/** Many lines as one drawing for each direction: a node for each of them would be too slow to drag. */
+function bundles(pairs, y) {
+  const looks = { level: pairs.filter(([a, b]) => a === b), down: pairs.filter(([a, b]) => b > a), upward: pairs.filter(([a, b]) => b < a) };
+  return Object.entries(looks).flatMap(([look, some]) => [
+    svg("path", {
+      class: `rw-line thin ${look}`,
+      d: some.map(([a, b]) => `M130 ${y(a)}C200 ${y(a)} 230 ${y(b)} 300 ${y(b)}`).join("") || "M0 0",
+    }),
+    svg("path", { class: `rw-dot ${look}`, d: some.flatMap(([a, b]) => [disc(130, y(a), 2), disc(300, y(b), 2)]).join("") || "M0 0" }),
+  ]);
+}
+
+const disc = (x, y, r) => `M${(x - r).toFixed(1)} ${y.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+const square = (x, y, r) => `M${(x - r).toFixed(1)} ${(y - r).toFixed(1)}h${2 * r}v${2 * r}h${-2 * r}z`;
+
 function costs({ counted, solved, paper, released }, top) {
   const all = solved.map((at) => counted[at].cost_usd).sort((a, b) => a - b);
   const scale = axis(all);
@@ -92,17 +107,15 @@ function costs({ counted, solved, paper, released }, top) {
     const [endX, endY] = points.at(-1);
     return [
       svg("polyline", { class: `rw-series ${name}`, points: points.map((one) => one.map((v) => v.toFixed(1)).join(",")).join(" ") }),
-      ...points.map(([cx, cy]) => dot(cx, cy)),
+      svg("path", { class: `rw-point ${name}`, d: points.map(([cx, cy]) => dot(cx, cy, 4)).join("") }),
       text(endX + 10, endY + 4, name, { class: `b rw-name ${name}` }),
     ];
   };
   return [
     ...grid,
     ...ticks,
-    ...series(released, "released_code", (cx, cy) =>
-      svg("rect", { class: "rw-point released_code", x: cx - 4, y: cy - 4, width: 8, height: 8 }),
-    ),
-    ...series(paper, "paper", (cx, cy) => svg("circle", { class: "rw-point paper", cx, cy, r: 4 })),
+    ...series(released, "released_code", square),
+    ...series(paper, "paper", disc),
     text(46, 210, scale.words),
     text(4, 12, "R"),
   ];

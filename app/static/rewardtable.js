@@ -10,6 +10,8 @@ import { fixed, short as brief, titleOf } from "./rewardwhy.js";
 const BAR = 150; // px
 const ADVANTAGE = 22; // px for an advantage of 1
 const KEYS = 7;
+const ROW = 30; // px, the height of a row
+const MANY = 24; // rows; more of them change places without gliding
 const MOST = 46; // px, an advantage of about 2
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -30,7 +32,8 @@ export class RewardTable {
     const { data, rollouts, names, weights } = lab;
     this.names = names;
     this.rows = new Map();
-    this.shown = [];
+    this.shown = [...this.rows.keys()];
+    this.placed = [];
     this.scale = 0;
     this.key = el("td", { class: "gapl stage rw-key" });
     this.faders = faders(names, weights, data, (name, value, settled) => this.on.weight(name, value, settled));
@@ -99,10 +102,11 @@ export class RewardTable {
     const cells = { raw: raw.map((name) => number("raw", name)), parts: this.names.map((name) => number("normalised", name)) };
     for (const key of ["weighted", "gate", "reward", "rank", "advantage", "kept"]) cells[key] = number(key);
     cells.parts.forEach((cell) => cell.classList.add("cell"));
-    const bars = this.names.map((name, at) => svg("rect", { class: barClass(name, at, data), y: 3, height: 12 }));
+    const bars = this.names.map((name, at) => svg("polygon", { class: barClass(name, at, data) }));
     cells.weighted.append(svg("svg", { width: BAR, height: 22, "aria-hidden": "true" }, bars), srText());
     const mark = el("i");
     const value = el("span");
+    cells.advantage.classList.add("rw-adv");
     cells.advantage.append(el("span", { class: "rw-ab", "aria-hidden": "true" }, mark), value);
     const td = (cell, look = null) => el("td", { class: look }, cell);
     const tr = el(
@@ -133,11 +137,11 @@ export class RewardTable {
       this.drawRaw(row, rollout);
       row.tr.classList.toggle("off", at === undefined);
       if (at === undefined) this.drawLeft(row, rollout, lab);
-      else this.drawRow(row, rollout, at, lab);
+      else this.drawRow(row, rollout, at, lab, settled);
     }
     this.faders.draw(lab.weights);
     if (settled) this.drawKey(lab);
-    this.sort(lab, places);
+    this.sort(lab, places, settled);
   }
 
   drawRaw(row, rollout) {
@@ -154,7 +158,7 @@ export class RewardTable {
       });
   }
 
-  drawRow(row, rollout, at, lab) {
+  drawRow(row, rollout, at, lab, settled) {
     const { report, mode } = lab;
     const { cells } = row;
     report.parts.forEach((part, n) => {
@@ -168,7 +172,7 @@ export class RewardTable {
         cells.parts[n].style.setProperty("--n", `${Math.round(filled * 86)}%`);
       }
     });
-    this.drawBars(row, rollout, at, report);
+    this.drawBars(row, rollout, at, report, settled);
     write(row, "gate", cells.gate, rollout.outcome ? "open" : "closed", rollout.outcome ? "" : "dn");
     write(row, "reward", cells.reward, fixed(report.reward[at]), "R");
     const moved = lab.before ? (lab.before.get(rollout.id) ?? report.rank[at]) - report.rank[at] : 0;
@@ -189,24 +193,26 @@ export class RewardTable {
     write(row, "kept", row.cells.kept, words, `wb-chip ${why ? "" : out.length ? "warn" : "ok"}`);
   }
 
-  drawBars(row, rollout, at, report) {
+  drawBars(row, rollout, at, report, settled) {
     let [right, below] = [0, 0];
     const unit = this.scale > 0 ? BAR / this.scale : 0;
     report.parts.forEach((part, n) => {
       const width = Math.abs(part.contribution[at]) * unit;
       const negative = part.contribution[at] < 0;
-      const bar = row.bars[n];
-      bar.setAttribute("x", (negative ? below : right).toFixed(1));
-      bar.setAttribute("width", Math.max(0, width - 0.8).toFixed(1));
-      bar.setAttribute("y", negative ? "17" : "3");
-      bar.setAttribute("height", negative ? "4" : "12");
-      bar.classList.toggle("minus", negative);
+      const now = `${negative} ${(negative ? below : right).toFixed(1)} ${width.toFixed(1)}`;
+      if (row.text.get(`bar.${n}`) !== now) {
+        row.text.set(`bar.${n}`, now);
+        const [x, y, height] = negative ? [below, 17, 4] : [right, 3, 12];
+        const [from, to] = [x.toFixed(1), (x + Math.max(0, width - 0.8)).toFixed(1)];
+        row.bars[n].setAttribute("points", `${from},${y} ${to},${y} ${to},${y + height} ${from},${y + height}`);
+        row.bars[n].classList.toggle("minus", negative);
+      }
       if (negative) below += width;
       else right += width;
     });
     row.cells.weighted.classList.toggle("shut", !rollout.outcome);
-    row.cells.weighted.lastChild.className = "wb-sr";
-    row.cells.weighted.lastChild.textContent = fixed(report.weighted[at]);
+    row.cells.weighted.classList.remove("left");
+    if (settled) row.cells.weighted.lastChild.textContent = fixed(report.weighted[at]);
   }
 
   /** The colours of the bars, of what weighs something. */
@@ -223,8 +229,7 @@ export class RewardTable {
   drawLeft(row, rollout, lab) {
     const { cells } = row;
     cells.parts.forEach((cell, n) => write(row, `part.${n}`, cell, "—", "cell none"));
-    for (const bar of row.bars) bar.setAttribute("width", "0");
-    row.cells.weighted.lastChild.className = "rw-left";
+    row.cells.weighted.classList.add("left");
     row.cells.weighted.lastChild.textContent = "left out of the group";
     for (const key of ["gate", "reward", "rank"]) write(row, key, cells[key], "—", "none");
     row.mark.style.setProperty("width", "0");
@@ -235,31 +240,57 @@ export class RewardTable {
     cells.kept.title = words;
   }
 
-  /** The highest reward first, what is left out last; rows glide to their places. */
-  sort({ rollouts, report }, places) {
+  /**
+   * The highest reward first, what is left out last. While a fader moves rows are only shifted, which costs no layout;
+   * once it rests they stand in that order.
+   */
+  sort({ rollouts, report }, places, settled) {
     const key = (rollout) => (report && places.has(rollout.id) ? report.rank[places.get(rollout.id)] : Infinity);
     const order = rollouts
       .map((rollout, at) => ({ id: rollout.id, rank: key(rollout), at }))
       .sort((one, other) => one.rank - other.rank || one.at - other.at || 0)
       .map((one) => one.id);
-    if (order.every((id, at) => id === this.shown[at])) return;
     const former = new Map(this.shown.map((id, at) => [id, at]));
+    this.shown = order;
+    if (!settled) {
+      const standing = new Map(this.placed.map((id, at) => [id, at]));
+      order.forEach((id, at) => {
+        const places = at - standing.get(id);
+        this.shift(id, places);
+        if (!calm.matches && order.length <= MANY) this.glide(this.rows.get(id).tr, former.get(id) - at, places);
+      });
+      return;
+    }
+    if (order.every((id, at) => id === this.placed[at])) {
+      for (const id of order) this.shift(id, 0);
+      return;
+    }
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
     order.forEach((id, at) => {
       const { tr } = this.rows.get(id);
       if (this.body.children[at] !== tr) this.body.insertBefore(tr, this.body.children[at] ?? null);
+      this.shift(id, 0);
     });
     focused?.focus({ preventScroll: true });
-    this.shown = order;
-    if (calm.matches || former.size === 0) return;
+    const first = this.placed.length === 0;
+    this.placed = order;
+    if (calm.matches || first || order.length > MANY) return;
     order.forEach((id, at) => this.glide(this.rows.get(id).tr, former.get(id) - at));
   }
 
-  glide(tr, places) {
-    for (const old of tr.getAnimations()) old.cancel();
+  shift(id, places) {
+    const row = this.rows.get(id);
+    if (row.shifted === places) return;
+    row.shifted = places;
+    row.tr.style.setProperty("transform", places ? `translateY(${places * ROW}px)` : "none");
+  }
+
+  /** From so many places away to where it stands now, which may be shifted itself. */
+  glide(tr, places, shifted = 0) {
     if (!places) return;
-    const from = `translateY(${places * 30}px)`;
-    tr.animate([{ transform: from }, { transform: "none" }], { duration: 180, easing: "cubic-bezier(.2,.7,.3,1)" });
+    for (const old of tr.getAnimations()) old.cancel();
+    const to = `translateY(${shifted * ROW}px)`;
+    tr.animate([{ transform: `translateY(${(shifted + places) * ROW}px)` }, { transform: to }], { duration: 180, easing: "cubic-bezier(.2,.7,.3,1)" });
   }
 
   // ---- formulas and keyboard
@@ -308,7 +339,7 @@ function barClass(name, at, data) {
   return `rw-b wb-f-${kind}${at % 2 ? " o2" : ""}`;
 }
 
-const srText = () => el("span", { class: "wb-sr" });
+const srText = () => el("span", { class: "rw-sum" });
 const srName = (tool) => el("span", { class: "wb-sr", text: plain(tool.title) });
 
 function idLink(rollout, address, name) {
