@@ -1,11 +1,20 @@
 """What makes a domain unfit is named with file, path and remedy."""
 
 import json
+from random import Random
 
 import pytest
-from worlds import changed, operation, world
+from worlds import changed, operation, world, written
 
-from orchestra_lib.environment.domain import DOMAINS, domain_names, load_domain, load_world
+from orchestra_lib.environment.domain import (
+    DOMAINS,
+    World,
+    domain_names,
+    domain_of,
+    load_domain,
+    load_world,
+    records_of,
+)
 from orchestra_lib.environment.validation import kinds, look_alikes, validate
 from orchestra_lib.errors import BadInput
 
@@ -183,3 +192,33 @@ def test_records_without_a_file_are_named(tmp_path):
 def test_look_alikes_are_found():
     assert look_alikes(world(), "members") == {("Ana", "Berg"): ("ana_berg_1201", "ana_berg_4417")}
     assert "mock" in domain_names()
+
+
+JUNK = (None, True, -1, 1e308, "", "$", "$x.y", "@x", "{when}", [], {}, ["set"], ["list"], ["==", 1], {"a": []}, [[[]]])
+
+
+def _places(data, path=()):
+    yield path
+    for key, part in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        yield from _places(part, (*path, key))
+
+
+@pytest.mark.parametrize("start", range(4))
+def test_a_proposal_with_junk_anywhere_is_refused_or_validated_and_never_a_crash(start):
+    """What a model proposes may hold anything anywhere; some changes leave a sound domain."""
+    random = Random(start)
+    refused = 0
+    for _ in range(60):
+        domain, records = written()
+        *path, last = random.choice([place for place in _places(domain) if place])
+        holder = domain
+        for key in path:
+            holder = holder[key]
+        holder[last] = random.choice(JUNK)
+        try:
+            made = domain_of(domain, where="mock")
+            found = validate(World(made, records_of(records, made, where="records")))
+            refused += bool(found)
+        except BadInput:
+            refused += 1
+    assert refused > 30

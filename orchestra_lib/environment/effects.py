@@ -167,7 +167,7 @@ class Effects:
     def _load(self, name: Any, table: Any, key: Any, *, names: Names, where: str) -> Run:
         if table not in self._tables:
             raise BadInput(f"{where}: no table {table!r}; known are {', '.join(self._tables)}")
-        run, _ = self._compiler.compile(key, names, f"{where}.key")
+        run, _ = self._compiler.key_of(key, names, f"{where}.key")
         self._bind(name, self._compiler.tables[table], names, where)
 
         def load(scope: Scope) -> None:

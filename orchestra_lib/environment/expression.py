@@ -92,6 +92,13 @@ class Compiler:
             case _:
                 raise BadInput(f"{where}: {expression!r} is no expression; start a list with an operator")
 
+    def key_of(self, expression: Expression, names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
+        """An expression for the key of a record. Raises `BadInput` also for one that can be none."""
+        run, kind = self.compile(expression, names, where)
+        if kind.kind in (Kind.LIST, Kind.OBJECT):
+            raise BadInput(f"{where}: a key is a text, this is {kind.kind}; name one record")
+        return run, kind
+
     def key(self, table: str) -> str:
         """The name of a table's key field."""
         return self._keys[table]
@@ -174,7 +181,7 @@ class Compiler:
             raise BadInput(f"{where}: write {form} with one of the tables {_some(self.tables)}")
         table, kind = rest[0], self.tables[rest[0]]
         if head == "record":
-            key, _ = self.compile(rest[1], names, f"{where}.key")
+            key, _ = self.key_of(rest[1], names, f"{where}.key")
             return (lambda scope: scope[STATE].find(table, key(scope))), replace(kind, optional=True)
         name = _name(rest[1], names, where)
         holds = self.predicate(rest[2], {**names, name: kind}, f"{where}.condition")

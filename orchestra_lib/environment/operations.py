@@ -105,7 +105,7 @@ class _Made:
                 raise BadInput(
                     f"{where}.loads.{load.name}: no table {load.table!r}; known are {', '.join(compiler.tables)}"
                 )
-            key, kind = compiler.compile(load.key, names, f"{where}.loads.{load.name}")
+            key, kind = compiler.key_of(load.key, names, f"{where}.loads.{load.name}")
             _new_name(load.name, names, f"{where}.loads")
             names[load.name] = replace(compiler.tables[load.table], optional=kind.optional)
             self._loads.append((load.name, load.table, key))

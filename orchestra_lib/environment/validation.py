@@ -224,6 +224,13 @@ def _policy(domain: Domain) -> Iterator[Problem]:
     used: set[str] = set()
     for operation in domain.operations:
         parts = [rule.when for rule in operation.rules] + [let.value for let in operation.lets]
+        for path, one in _each_field(operation.parameters):
+            if one.references and one.references not in {table.name for table in domain.tables}:
+                yield Problem(
+                    where=f"domain.json: operations.{operation.name}.parameters.{path}",
+                    what=f"it references {one.references!r}, which is no table",
+                    remedy=f"name one of {', '.join(table.name for table in domain.tables)}",
+                )
         used |= parameters_in([*parts, operation.effects, operation.result, operation.query and operation.query.where])
         yield from _rules(operation)
     used |= parameters_in([one.holds for one in domain.invariants])
