@@ -135,9 +135,12 @@ def test_the_filtered_set_is_exported_in_every_form(client):
 
     assert json.loads(exported("jsonl"))["id"] == "run-1"
     assert json.loads(exported("messages"))["messages"][0]["role"] == "system"
+    assert json.loads(exported("sharegpt"))["conversations"][0]["from"] == "human"
+    assert json.loads(exported("trl"))["prompt"][0]["role"] == "system"
     assert [row["id"] for row in csv.DictReader(io.StringIO(exported("csv").decode()))] == ["run-1"]
     assert pq.read_table(io.BytesIO(exported("parquet"))).column("id").to_pylist() == ["run-1"]
     assert client.get("/api/trajectories/export", params={"form": "exe"}).status_code == 400
+    assert client.get("/api/trajectories/export", params={"form": "otlp"}).status_code == 400
 
 
 def test_each_filter_says_how_many_runs_it_alone_hides(client):

@@ -78,10 +78,9 @@ def test_a_collector_that_others_use_takes_and_passes_on_every_span(tmp_path):
     agent = Path(found.origin).with_name("rotel-agent")
     ours, port = runs(), _free_port()
     with collector(tmp_path) as (behind, taken):
-        command = [
-            agent, "start", "--exporter", "otlp", "--otlp-exporter-protocol", "http",
-            "--otlp-exporter-endpoint", behind, "--otlp-http-endpoint", f"127.0.0.1:{port}", "--otlp-grpc-endpoint", f"127.0.0.1:{_free_port()}",
-        ]  # fmt: skip
+        onward = ["--exporter", "otlp", "--otlp-exporter-protocol", "http", "--otlp-exporter-endpoint", behind]
+        here = ["--otlp-http-endpoint", f"127.0.0.1:{port}", "--otlp-grpc-endpoint", f"127.0.0.1:{_free_port()}"]
+        command = [agent, "start", *onward, *here]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 _wait_for(lambda: _answers(port))
