@@ -7,6 +7,7 @@ the fork is a part of them.
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from operator import itemgetter
 from typing import Any
 
 from orchestra_lib.errors import BadInput
@@ -16,7 +17,7 @@ from orchestra_lib.protocols import Policy, Restorable, Situation, Tool
 from orchestra_lib.record import record
 from orchestra_lib.store.forks import Branch
 from orchestra_lib.tool import CallStatus, ToolCall
-from orchestra_lib.trajectory import Fork, Turn
+from orchestra_lib.trajectory import Call, Fork, Turn
 
 
 @record
@@ -69,18 +70,31 @@ async def restore(tools: Sequence[Tool], turns: Sequence[Turn], run_id: str) -> 
     Raises `BadInput` when a tool cannot be brought there.
     """
     said = []
+    restored: list[object] = []
     for tool in tools:
         name = tool.spec.name
-        made = [call for turn in turns for call in turn.calls if call.call.tool == name and call.observation]
-        ran = [call for call in made if call.observation and call.observation.status is not CallStatus.REJECTED]
-        if not ran:
-            continue
         if isinstance(tool, Restorable):
-            in_order = sorted(ran, key=lambda call: call.observation.started_s if call.observation else 0.0)
-            said.append(f"{name}: {await tool.restore(run_id, in_order)}")
-        elif tool.spec.source is not None:
-            said.append(f"{name}: starts anew; what it may remember of {len(ran)} earlier calls is not restored")
+            if any(memory is tool.memory for memory in restored):
+                continue
+            restored.append(tool.memory)
+            restorable = [other for other in tools if isinstance(other, Restorable)]
+            sharing = [other.spec.name for other in restorable if other.memory is tool.memory]
+            if calls := _ran(turns, sharing):
+                said.append(f"{', '.join(sharing)}: {await tool.restore(run_id, calls)}")
+        elif tool.spec.source is not None and (calls := _ran(turns, [name])):
+            said.append(f"{name}: starts anew; what it may remember of {len(calls)} earlier calls is not restored")
     return tuple(said)
+
+
+def _ran(turns: Sequence[Turn], names: Sequence[str]) -> list[Call]:
+    """The finished calls of these tools, in the order in which they began."""
+    made = [
+        (call.observation.started_s, call)
+        for turn in turns
+        for call in turn.calls
+        if call.call.tool in names and call.observation and call.observation.status is not CallStatus.REJECTED
+    ]
+    return [call for _, call in sorted(made, key=itemgetter(0))]
 
 
 def tree_lines(branches: Sequence[Branch]) -> tuple[tuple[int, Branch], ...]:

@@ -104,11 +104,13 @@ class SituatedTool(Tool, Protocol):
 class Restorable(Tool, Protocol):
     """A tool that remembers earlier calls of its run, and can come to remember them in another run.
 
-    `restore` is given the finished calls that the other run made of it, in the order in which they began, and does
-    again what has to be done. It says in a few words what that was, for the record; nothing of it is billed.
-    Raises `BadInput` when it cannot: then the run does not start.
+    Tools with the same `memory` are restored by one of them: `restore` is given the finished calls that the other run
+    made of any of these, in the order in which they began, and does again what has to be done. It says in a few words
+    what that was, for the record; nothing of it is billed. Raises `BadInput` when it cannot: the run does not start.
     """
 
+    @property
+    def memory(self) -> object: ...
     async def restore(self, run_id: str, calls: Sequence[Call]) -> str: ...
 
 

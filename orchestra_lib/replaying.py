@@ -35,7 +35,7 @@ from orchestra_lib.play import play
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ArtefactStore, PolicySpec, Situation, ToolResult
 from orchestra_lib.record import record
-from orchestra_lib.tool import ArtefactRef, CallStatus, File, ToolSpec
+from orchestra_lib.tool import ASK_USER, ArtefactRef, CallStatus, File, ToolSpec
 from orchestra_lib.trajectory import ORCHESTRATOR, StopReason, Trajectory
 
 T = TypeVar("T")
@@ -352,7 +352,8 @@ class _RecordedSituatedTool(_RecordedTool):
 
 
 def _tool(spec: ToolSpec, script: _Script, files: Mapping[str, bytes]) -> _RecordedTool:
-    return (_RecordedSituatedTool if spec.models else _RecordedTool)(spec, script, files)
+    situated = bool(spec.models) or spec.name == ASK_USER
+    return (_RecordedSituatedTool if situated else _RecordedTool)(spec, script, files)
 
 
 def _files(recorded: Trajectory, artefacts: ArtefactStore) -> Mapping[str, bytes]:

@@ -146,6 +146,8 @@ def test_rollouts_are_one_order_with_seeds_that_go_up():
 
 
 class Remembering(Echo):
+    memory = "the one"
+
     async def restore(self, run_id, calls):
         self.restored = [call.call.arguments["query"] for call in calls]
         return f"{len(calls)} remembered"
@@ -156,6 +158,9 @@ def test_a_tool_that_remembers_is_brought_to_where_it_was_and_others_say_that_th
     remembering, loaded = Remembering("search"), Echo("search", source="mine.py:search")
     assert asyncio.run(restore([remembering, Echo("coder")], turns, "new")) == ("search: 2 remembered",)
     assert remembering.restored == ["ü 0", "ü 1"]
+    other = Remembering("coder")
+    said = asyncio.run(restore([other, remembering], turns, "new"))
+    assert (said, other.restored) == (("coder, search: 2 remembered",), ["ü 0", "ü 1"])
     assert "is not restored" in asyncio.run(restore([loaded], turns, "new"))[0]
 
 

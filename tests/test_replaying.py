@@ -4,11 +4,13 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from ensembling import Chat, Interpreter, Library, box, published
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playing import Echo, MemoryArtefacts, events_of, setting
 
 from orchestra_lib.codec import event_from_line, event_to_line, to_text
+from orchestra_lib.ensemble import build
 from orchestra_lib.errors import BadInput, Fault, ModelMistake, ProviderFault, SandboxFault
 from orchestra_lib.event import CallFinished, Generated, closing, fold
 from orchestra_lib.generation import Channel, Delta, Generation
@@ -195,3 +197,21 @@ def test_a_file_that_is_no_longer_kept_is_named(tmp_path):
     kept, _ = played(Scripted([[said("x")], "hi"]), [Echo(work=long)])
     with pytest.raises(BadInput, match="there is no artefact"):
         replay(kept, Artefacts(tmp_path))
+
+
+def test_an_episode_of_experts_comes_out_the_same():
+    policy, tools = build(
+        Chat(*[box("search", model="search-3")] * 3, box("answer", model="answer-4")),
+        published(qwen3_32b=["<query>a</query>", "<query>b</query>", "<query>c</query>", "It is \\boxed{Tuul}."]),
+        search=Library(["a"], ["b"], ["c"]),
+        interpreter=Interpreter("42"),
+    )
+    artefacts, kept = MemoryArtefacts(), []
+
+    async def go():
+        stream = play(replace(setting(tools), protocol="toolorchestra"), policy, tools, artefacts=artefacts)
+        kept.extend([event async for event in stream if event.kind not in ("streamed", "call_started")])
+
+    asyncio.run(go())
+    run = same(kept, artefacts)
+    assert (run.answer, [str(call.observation.status) for call in run.calls]) == ("Tuul", ["ok"] * 4)

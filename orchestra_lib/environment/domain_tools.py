@@ -3,7 +3,7 @@
 What happened is in the record: `state_of` replays a trajectory's calls, so that a verdict needs nothing but it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestra_lib.environment.arguments import json_schema
@@ -63,6 +63,17 @@ class DomainTool:
         state = self._sessions.state(run_id)
         result = self._sessions.world.operations.run(state, self.spec.name, arguments)
         return ToolResult(text=state.base.text(result), attempts=(_free(self.spec.name),))
+
+    @property
+    def memory(self) -> object:
+        """The state, which all operations of the domain share."""
+        return self._sessions
+
+    async def restore(self, run_id: str, calls: Sequence[Call]) -> str:
+        """Bring the state of a run to where the calls of another one had left it."""
+        again = [call for call in calls if _went_well(call)]
+        _run_again(self._sessions.world, self._sessions.state(run_id), again)
+        return f"{len(again)} earlier operation{'' if len(again) == 1 else 's'} run again"
 
     async def release(self, run_id: str) -> None:
         self._sessions.drop(run_id)
@@ -164,12 +175,16 @@ def state_of(world: World, trajectory: Trajectory) -> State:
         for call in sorted(turn.calls, key=lambda one: one.observation.started_s if one.observation else 0.0)
         if call.call.tool in world.operations and _went_well(call)
     ]
-    for call in ran:
+    _run_again(world, state, ran)
+    return state
+
+
+def _run_again(world: World, state: State, calls: Iterable[Call]) -> None:
+    for call in calls:
         try:
             world.operations.run(state, call.call.tool, call.call.arguments or {})
         except ModelMistake:
             continue  # a record of another version of the domain; its verdict shows in the state
-    return state
 
 
 def verdict_of(world: World, assignment: Assignment, trajectory: Trajectory) -> Verdict:

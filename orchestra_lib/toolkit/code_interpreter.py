@@ -100,6 +100,11 @@ class CodeInterpreter:
         text = _text(cell, self._limits) + note
         return ToolResult(text=text, files=_files(cell), attempts=(attempt,), failed=bool(cell.error))
 
+    @property
+    def memory(self) -> object:
+        """Its own: no other tool knows the variables."""
+        return self
+
     async def restore(self, run_id: str, calls: Sequence[Call]) -> str:
         """Run the cells of another run again, from the last one that took the interpreter down with it.
 
