@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 
-from orchestra_lib.errors import BadInput, Fault
+from orchestra_lib.errors import BadInput
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.pricing import Attempt, Usage, total_tokens
 from orchestra_lib.record import record
@@ -164,7 +164,7 @@ class _Run:
             yield replace(span, parent_id=made.span_id, error="_OTHER" if failed else None)
 
     def _fault_of(self, where: str) -> str | None:
-        return next((fault.kind for fault in self._trajectory.faults if _is_at(fault, where)), None)
+        return next((fault.kind for fault in self._trajectory.faults if fault.where == where), None)
 
     def _span(
         self,
@@ -207,10 +207,6 @@ class _Run:
 def _number(text: str, size: int) -> int:
     """An id of `size` bytes; all zeros, which no id may be, is out of reach of a hash."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:size], "big")
-
-
-def _is_at(fault: Fault, where: str) -> bool:
-    return fault.where == where
 
 
 def _error(status: CallStatus, fault: str | None) -> str | None:
