@@ -202,7 +202,7 @@ def test_a_file_that_is_no_longer_kept_is_named(tmp_path):
 def test_an_episode_of_experts_comes_out_the_same():
     policy, tools = build(
         Chat(*[box("search", model="search-3")] * 3, box("answer", model="answer-4")),
-        published(qwen3_32b=["<query>a</query>", "<query>b</query>", "<query>c</query>", "It is \\boxed{Tuul}."]),
+        published(qwen3_32b=[*[f"<query>river number {n}</query>" for n in range(3)], "It is \\boxed{Tuul}."]),
         search=Library(["a"], ["b"], ["c"]),
         interpreter=Interpreter("42"),
     )
