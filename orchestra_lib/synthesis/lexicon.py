@@ -1,0 +1,210 @@
+"""How the users of a domain speak of its operations, records and values: `intents.json`, and what follows from the schema.
+
+A phrase is text with slots, `{booking_id}` or `{departure_id.origin}` (a field of the record that a reference leads
+to); `~` is the plural s of the number before it. A phrase for records may end in `<price` or `>price`: the one with
+the least or the most of a field.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from orchestra_lib.codec import from_data
+from orchestra_lib.environment.schema import Domain, Field, FieldType
+from orchestra_lib.errors import BadInput
+from orchestra_lib.record import record
+from orchestra_lib.synthesis import values
+from orchestra_lib.synthesis.routes import Routes
+
+_SLOT = re.compile(r"\{([a-z_.]+)\}")
+_END = re.compile(r"\s*([<>])(\w+)$")
+SAME, NEW, VAGUE, IDENTIFIED, DESCRIBED = "same", "new", "vague", "identified", "described"
+
+
+@record
+class Intents:
+    """The file as it is written."""
+
+    operations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    records: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    quantities: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+
+
+@record
+class Phrase:
+    """A phrase in parts: text and slots in turn, text first and last. `extremum` is -1 (least), 1 (most) or 0."""
+
+    texts: tuple[str, ...]
+    slots: tuple[str, ...]
+    by: str = ""
+    extremum: int = 0
+
+    @property
+    def weight(self) -> int:
+        """How much of it is plain text: the heavier phrase is tried first when reading."""
+        return sum(map(len, self.texts))
+
+    def fill(self, said: Sequence[str]) -> str:
+        """The phrase with a text in each slot."""
+        out = [self.texts[0]]
+        for one, text in zip(said, self.texts[1:], strict=True):
+            plural = "" if one in ("1", "one") else "s"
+            out += [one, text.replace("~", plural)]
+        return "".join(out)
+
+
+def phrase(text: str) -> Phrase:
+    """Read a phrase."""
+    end = _END.search(text)
+    body = text[: end.start()] if end else text
+    parts = _SLOT.split(body)
+    return Phrase(
+        texts=tuple(parts[::2]),
+        slots=tuple(parts[1::2]),
+        by=end[2] if end else "",
+        extremum={"<": -1, ">": 1}[end[1]] if end else 0,
+    )
+
+
+@record
+class Mention:
+    """How a record is spoken of. `constraints` are paths with values; `by` and `extremum` as in a phrase."""
+
+    kind: str
+    key: str | None = None
+    constraints: tuple[tuple[str, Any], ...] = ()
+    by: str = ""
+    extremum: int = 0
+    phrase: Phrase | None = None
+
+
+@record
+class Payment:
+    """How a payment method is spoken of: its id or its kind, and another one should it not cover the amount."""
+
+    first: str
+    other: str | None = None
+
+
+class Lexicon:
+    """The words of one domain, to speak and to read them. Raises `BadInput` for phrases that fit no schema."""
+
+    def __init__(self, domain: Domain, intents: Intents, *, where: str) -> None:
+        self.domain, self.routes, self.words = domain, Routes(domain), intents.values
+        self.quantities = intents.quantities
+        self.operations = {name: tuple(map(phrase, texts)) for name, texts in intents.operations.items()}
+        self.records = {name: tuple(map(phrase, texts)) for name, texts in intents.records.items()}
+        for name, phrases in self.operations.items():
+            if name not in self.routes.operations:
+                raise BadInput(f"{where}: operations.{name}: the domain has no such operation")
+            known = {one.name for one in self.routes.operations[name].parameters}
+            _known(phrases, known.__contains__, f"{where}: operations.{name}")
+        for name, phrases in self.records.items():
+            if name not in self.routes.tables:
+                raise BadInput(f"{where}: records.{name}: the domain has no such table")
+            _known(phrases, lambda path, at=name: self.routes.field(at, path) is not None, f"{where}: records.{name}")
+        self._patterns: dict[Phrase, re.Pattern[str]] = {}
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of payment methods."""
+        methods = next((one for one in self.routes.owner.fields if one.name == "payment_methods"), None)
+        kind = next((one for one in methods.fields if one.name == "kind"), None) if methods else None
+        return kind.values if kind else ()
+
+    def one(self, table: str) -> str:
+        """The word for a single record."""
+        return self.routes.tables[table].one.replace("_", " ")
+
+    def say(self, value: Any, field: Field) -> tuple[str, ...]:
+        """The ways to say a value of a field."""
+        return values.forms(value, field, self.domain.now, self.words.get(field.name))
+
+    def read(self, text: str, field: Field) -> Any:
+        """What a text says of a field, or None."""
+        return values.read(text, field, self.domain.now, self.words.get(field.name))
+
+    def match(self, phrase: Phrase, fields: Sequence[Field], text: str) -> Sequence[str] | None:
+        """What stands in the slots where a text is this phrase."""
+        pattern = self._patterns.get(phrase)
+        if pattern is None:
+            parts = [_literal(phrase.texts[0])]
+            for field, after in zip(fields, phrase.texts[1:], strict=True):
+                parts += [f"({self._slot(field)})", _literal(after)]
+            pattern = self._patterns[phrase] = re.compile("".join(parts), re.IGNORECASE)
+        found = pattern.fullmatch(text)
+        return found.groups() if found else None
+
+    def _slot(self, field: Field) -> str:
+        if self.routes.is_payment(field) or (field.references and field.type is FieldType.TEXT):
+            return ".+?"
+        return values.pattern(field, self.words.get(field.name))
+
+    def mention(self, text: str, table: str) -> Mention | None:
+        """A record that a text speaks of."""
+        one, plain = self.one(table), text.strip()
+        if plain.casefold() in {"it", f"the same {one}", f"that {one}"}:
+            return Mention(kind=SAME)
+        if plain.casefold() == f"the new {one}":
+            return Mention(kind=NEW)
+        if plain.casefold() in {f"one of my {table.replace('_', ' ')}", f"a {one} of mine"}:
+            return Mention(kind=VAGUE)
+        for phrase in sorted(self.records.get(table, ()), key=lambda one: -one.weight):
+            if (found := self._described(phrase, table, plain)) is not None:
+                return found
+        found = re.fullmatch(rf"(?:(?:my |the )?{one} )?([\w-]*\d[\w-]*)", plain, re.IGNORECASE)
+        return Mention(kind=IDENTIFIED, key=found[1]) if found else None
+
+    def _described(self, phrase: Phrase, table: str, text: str) -> Mention | None:
+        fields = [self.routes.field(table, path) for path in phrase.slots]
+        found = self.match(phrase, [one for one in fields if one], text)
+        if found is None:
+            return None
+        said = [self.read(part, one) for part, one in zip(found, fields, strict=True) if one]
+        if None in said:
+            return None
+        return Mention(
+            kind=DESCRIBED,
+            constraints=tuple(zip(phrase.slots, said, strict=True)),
+            by=phrase.by,
+            extremum=phrase.extremum,
+            phrase=phrase,
+        )
+
+    def payment(self, text: str) -> Payment | None:
+        """A payment method that a text speaks of."""
+        first, _, other = text.strip().partition(" if it covers that, otherwise ")
+        names = [part.removeprefix("my ").removeprefix("the ") for part in (first, other) if part]
+        if not all(re.fullmatch(r"\w+_\d+", one) or one in self.kinds for one in names):
+            return None
+        return Payment(first=names[0], other=names[1] if len(names) > 1 else None)
+
+    def speak_payment(self, payment: Payment) -> str:
+        """A payment method in words."""
+        said = [one if "_" in one else f"my {one}" for one in (payment.first, payment.other) if one]
+        return " if it covers that, otherwise ".join(said)
+
+
+def load_lexicon(domain: Domain, file: Path) -> Lexicon:
+    """The words of a domain. Raises `BadInput` that names file and place."""
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{file}: cannot be read ({error}); a domain's words stand in intents.json beside it") from None
+    return Lexicon(domain, from_data(data, Intents, where=str(file)), where=str(file))
+
+
+def _known(phrases: Sequence[Phrase], is_known: Any, where: str) -> None:
+    for one in phrases:
+        for slot in one.slots:
+            if not is_known(slot):
+                raise BadInput(f"{where}: nothing is named {slot!r}; slots are parameters, or fields by their path")
+
+
+def _literal(text: str) -> str:
+    return re.escape(text).replace("\\~", "~").replace("~", "s?")
