@@ -4,6 +4,7 @@ import { el, put, svg } from "./dom.js";
 import { count, plural, usd } from "./format.js";
 
 const [WIDTH, HEIGHT] = [168, 24];
+const WIDEST = 28; // of a bar: the only one of a narrow list is no wall
 const PAUSE_MS = 200;
 
 export class CostRange {
@@ -75,7 +76,8 @@ export class CostRange {
       ...this.bars.map((bar, n) => {
         const height = bar.runs ? Math.max(2, (bar.runs / most) * (HEIGHT - 2)) : 0.75;
         const look = n >= low && n < high ? "rc-bar" : "rc-bar out";
-        return svg("rect", { class: look, x: n * step, y: HEIGHT - height, width: Math.max(1, step - 1), height });
+        const width = Math.min(WIDEST, Math.max(1, step - 1));
+        return svg("rect", { class: look, x: n * step + (step - 1 - width) / 2, y: HEIGHT - height, width, height });
       }),
     );
     const [from, to] = this.bars.length ? [this.from, this.to] : [null, null];

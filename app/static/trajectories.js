@@ -220,7 +220,7 @@ class Trajectories {
   /** What the right side says while nothing is open. */
   invite() {
     if (this.detail.id !== null) return;
-    const words = "Pick one on the left; j and k move, Enter opens. Select two and press c to compare them.";
+    const words = "Pick one on the left; j and k move, Enter opens. Select two to eight and press c to compare them.";
     const state = el(
       "div",
       { class: "wb-state lv-empty" },
