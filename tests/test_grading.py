@@ -204,3 +204,17 @@ def test_a_judge_is_asked_three_times_about_a_labelled_answer():
     assert (rated.rating.judge, rated.rating.swapped, rated.rating.padded) == (False, False, True)
     assert (len(rated.attempts), rated.faults) == (3, ())
     assert len(padded("x" * 900)) > 1_800
+
+
+def test_a_grade_that_is_still_to_come_is_seen_when_it_has(bench):
+    """Whoever lists runs between the end of one and its own grade looks again."""
+    *events, graded = play(bench, reference="47104101")
+    run_id = events[0].setting.run_id
+    bench.store.delete(run_id)
+    bench.store.trash.purge(run_id)
+    with bench.journal.open(run_id) as writer:
+        for event in events:
+            writer.append(event)
+        assert bench.store.list()[0].outcome is None
+        writer.append(graded)
+    assert bench.store.list()[0].outcome is True
