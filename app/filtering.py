@@ -11,7 +11,7 @@ from orchestra_lib.store.summary import Filter, Summary
 
 NAMES = (
     "q", "status", "orchestrator", "tool", "outcome", "tag", "since", "until", "cost_min", "cost_max", "time_min",
-    "time_max", "simulated", "nominal", "prefer", "avoid",
+    "time_max", "simulated", "nominal", "prefer", "avoid", "group",
 )  # fmt: skip
 """The parameters of an address that narrow the list."""
 
@@ -19,6 +19,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
     "date": ("since", "until"), "cost": ("cost_from", "cost_to"), "seconds": ("seconds_from", "seconds_to"),
     **{name: (name,) for name in (
         "text", "status", "orchestrator", "tool", "outcome", "tag", "simulated", "nominal", "prefer", "avoid",
+        "group",
     )},
 }  # fmt: skip
 """What a reader takes for one filter: its name on the page, and its fields."""
@@ -48,6 +49,7 @@ def read_filter(query: Mapping[str, str]) -> Filter:
         nominal=_choice(given, "nominal"),
         prefer=given.get("prefer"),
         avoid=given.get("avoid"),
+        group=given.get("group"),
     )
 
 

@@ -76,3 +76,11 @@ def test_a_replay_says_that_it_is_the_same_and_keeps_nothing(client):
     assert answer["denied_by"] in ("kernel", "python")
     assert client.get("/api/trajectories/overview").json()["total"] == 1
     assert client.post("/api/runs/nothing/replay").status_code == 404
+
+
+def test_the_list_is_narrowed_to_a_group(client):
+    client.workbench.store.add_many([trajectory("a"), trajectory("b")])
+    client.post("/api/groups", json={"name": "mine", "runs": ["b"]})
+    rows = client.get("/api/trajectories", params={"group": "mine"}).json()["rows"]
+    assert [row["id"] for row in rows] == ["b"]
+    assert client.get("/api/trajectories/hidden", params={"group": "none"}).json() == {"group": 2}

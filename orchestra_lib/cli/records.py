@@ -27,12 +27,13 @@ def list_runs(
     orchestrator: Annotated[str | None, typer.Option(help="Conducted by.")] = None,
     tool: Annotated[str | None, typer.Option(help="Called at least once.")] = None,
     status: Annotated[str | None, typer.Option(help="answered, cancelled, fault, …")] = None,
+    group: Annotated[str | None, typer.Option(help="In this group.")] = None,
     limit: Annotated[int, typer.Option(help="Runs at most.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """List the latest runs."""
     with Store.open(home()) as store:
-        wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status)
+        wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, group=group)
         found = store.list(wanted, limit=limit)
     if json:
         print_json([to_data(summary) for summary in found])
@@ -109,11 +110,12 @@ def export(
     orchestrator: Annotated[str | None, typer.Option(help="Only runs conducted by.")] = None,
     tool: Annotated[str | None, typer.Option(help="Only runs that called it.")] = None,
     status: Annotated[str | None, typer.Option(help="Only runs that ended so.")] = None,
+    group: Annotated[str | None, typer.Option(help="Only runs in this group.")] = None,
     endpoint: Annotated[str | None, typer.Option(help="otlp: the collector; else OTEL_EXPORTER_OTLP_ENDPOINT.")] = None,
     content: Annotated[bool, typer.Option("--content", help="otlp: what was said and returned, too.")] = False,
 ) -> None:
     """Write trajectories to a file, to the folder of a dataset (hf), or send their spans to a collector (otlp)."""
-    wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status)
+    wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, group=group)
     if form is not ExportFormat.OTLP and (endpoint is not None or content):
         raise BadInput("--endpoint and --content are for --format otlp")
     if form is not ExportFormat.OTLP and out is None:
