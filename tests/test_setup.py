@@ -11,7 +11,7 @@ from orchestra_lib.cli import app
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 FILES = sorted(ROOT.glob("requirements*.txt"))
-PIN = re.compile(r"[A-Za-z0-9_.-]+(\[[a-z,]+\])?==[0-9][\w.]*( ;.*)?")
+PIN = re.compile(r"[A-Za-z0-9_.-]+(\[[a-z0-9,-]+\])?==[0-9][\w.]*( ;.*)?")
 BUILD = {"setuptools", "wheel"}
 TRAINING = {"torch", "transformers", "trl", "vllm", "peft", "accelerate"}
 
