@@ -1,7 +1,8 @@
 """Groups made of stored trajectories: rollouts of one task under one preference, tool set and price table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from itertools import combinations
 from operator import attrgetter
 
 from orchestra_lib.errors import BadInput, ModelMistake
@@ -9,7 +10,7 @@ from orchestra_lib.ledger import Flag, ledger, repriced
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.record import record
-from orchestra_lib.reward_report import Rollout
+from orchestra_lib.reward_report import Rollout, of_offered, reward_reports
 from orchestra_lib.store.groups import checked_group
 from orchestra_lib.store.store import Store
 from orchestra_lib.tool import CallStatus
@@ -62,6 +63,22 @@ def make(store: Store, name: str, run_ids: Sequence[str]) -> None:
         raise BadInput("a group needs runs; name some")
     _check_group(members, any_table=False, any_preference=True)
     store.group(name, wanted)
+
+
+def pairs(
+    trajectories: Sequence[Trajectory], preference: Preference | None = None, prices: PriceTable | None = None
+) -> Iterator[tuple[Trajectory, Trajectory]]:
+    """Every two rollouts of a group whose rewards differ, the better one first: what preferences are learnt from.
+
+    Without a preference all are weighed as the first was played. Raises `BadInput` as `group` does.
+    """
+    rollouts = group(trajectories, prices=prices, any_preference=True)
+    weighed = of_offered(preference or trajectories[0].setting.preference, rollouts[0].tool_counts)
+    reward = {row.id: row.reward for report in reward_reports(rollouts, weighed) for row in report.rows}
+    counted = [(value, one) for one in trajectories if (value := reward[one.id]) is not None]
+    for (first, a), (second, b) in combinations(counted, 2):
+        if first != second:
+            yield (a, b) if first > second else (b, a)
 
 
 def _check_group(trajectories: Sequence[Trajectory], *, any_table: bool, any_preference: bool) -> None:

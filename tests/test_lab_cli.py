@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 from episodes import trajectory
@@ -63,6 +64,21 @@ def test_groups_are_made_listed_shown_and_dropped_from(orchestra, stored):
     assert "run c has another task than a" in orchestra("groups", "make", "mine", "c")[2]
     assert orchestra("groups", "drop", "mine", "a")[1] == "1 runs in mine\n"
     assert "there is no group 'yours'" in orchestra("groups", "show", "yours")[2]
+
+
+def test_the_better_and_the_worse_of_a_group_are_training_pairs(orchestra, tmp_path):
+    cheap, dear = (
+        replace(trajectory(name, turns=turns, answer=name), outcome=True) for name, turns in (("a", 2), ("b", 4))
+    )
+    with Store.open(tmp_path) as store:
+        store.add_many([dear, cheap, trajectory("u")])
+    orchestra("groups", "make", "mine", "a", "b", "u")
+    code, _, err = orchestra("groups", "pairs", "mine", str(tmp_path / "pairs.jsonl"), "--prefer", "cost=1")
+    (pair,) = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
+    assert (code, "1 pairs to" in err) == (0, True)
+    assert len(pair["chosen"]) < len(pair["rejected"])
+    flat = ("--prefer", "cost=0", "--prefer", "latency=0")
+    assert "have different rewards" in orchestra("groups", "pairs", "mine", str(tmp_path / "x"), *flat)[2]
 
 
 def test_runs_are_compared_in_words_and_as_json(orchestra, stored):
