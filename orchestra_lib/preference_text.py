@@ -12,7 +12,7 @@ from functools import partial
 
 from orchestra_lib import preference_words as words_for
 from orchestra_lib.errors import BadInput
-from orchestra_lib.preference import MAX_SENTENCE, Preference
+from orchestra_lib.preference import GOALS, MAX_SENTENCE, Preference
 from orchestra_lib.record import record
 from orchestra_lib.tool import ToolKind, ToolSpec
 
@@ -21,27 +21,40 @@ from orchestra_lib.tool import ToolKind, ToolSpec
 class Understood:
     """Words of the sentence and what they were taken for: a weight of `outcome`, `cost`, `latency` or `tool.NAME`.
 
-    `overridden` when another part of the sentence says otherwise and wins.
+    `named` when it is about a tool by its own name or title; `overridden` when another part of the sentence says
+    otherwise and wins.
     """
 
     words: str
     name: str
     weight: float
+    named: bool = False
     overridden: bool = False
 
 
 @record
 class PreferenceReading:
-    """The weights that a sentence gives; goals that it does not speak of keep their defaults."""
+    """The weights that a sentence gives; goals that it does not speak of keep their defaults.
+
+    `no_tool` are words about a kind of tools of which none is on offer: understood, and nothing to weigh.
+    """
 
     preference: Preference
     understood: tuple[Understood, ...]
     not_understood: tuple[str, ...]
+    no_tool: tuple[str, ...] = ()
+
+    @property
+    def goals(self) -> Mapping[str, float]:
+        """The weights of the goals that the sentence speaks of."""
+        spoken = {said.name for said in self.understood if not said.name.startswith(_TOOL)}
+        return {goal: getattr(self.preference, goal) for goal in GOALS if goal in spoken}
 
 
 _MARK = "\ue000{}\ue001"
 _MENTION = re.compile("\ue000(\\d+)\ue001")
 _LIST = re.compile("\ue000\\d+\ue001(?:(?:\\s*,?\\s*(?:and|or|nor|&)\\s+|\\s*[,/]\\s*)(?:the )?\ue000\\d+\ue001)+")
+_OVER = re.compile("(?<=\ue001)\\s*,?\\s*(?:over|instead of|rather than|more than)\\s+(?:the )?(?=\ue000)")
 _CLAUSES = re.compile(r"[;!?,\n]+|\.(?=\s|$)|\b(?:and|but|however|though|while)\b")
 
 
@@ -65,21 +78,21 @@ def read_preference(sentence: str, tools: Sequence[ToolSpec], remote: Collection
     if len(sentence) > MAX_SENTENCE:
         raise BadInput(f"the preference sentence has {len(sentence):,} characters; keep it under {MAX_SENTENCE}")
     text, mentions = _mentions(_plain(sentence), _vocabulary(tools, remote))
-    effects, lost = _Reader(mentions, tools, remote).read(text)
+    reader = _Reader(mentions, tools, remote)
+    reader.read(text)
     # The sort is stable: wishes about named tools come last, and so hold.
-    final = {said.name: said.weight for said, _ in sorted(effects, key=lambda effect: effect[1])}
+    final = {said.name: said.weight for said in sorted(reader.effects, key=lambda said: said.named)}
     goals = {name: weight for name, weight in final.items() if not name.startswith(_TOOL)}
     weights = {name.removeprefix(_TOOL): weight for name, weight in final.items() if name.startswith(_TOOL)}
     return PreferenceReading(
         preference=Preference(**goals, tools=weights, sentence=sentence),
-        understood=tuple(replace(said, overridden=final[said.name] != said.weight) for said, _ in effects),
-        not_understood=tuple(lost),
+        understood=tuple(replace(said, overridden=final[said.name] != said.weight) for said in reader.effects),
+        not_understood=tuple(reader.lost),
+        no_tool=tuple(dict.fromkeys(reader.moot)),
     )
 
 
 _TOOL = "tool."
-_Effect = tuple[Understood, bool]
-"""A weight, and whether it is about a tool by its own name."""
 
 
 def _plain(sentence: str) -> str:
@@ -153,23 +166,23 @@ class _Reader:
         self._tools = tools
         self._remote = remote
         self._stance: float | None = None
-        self._effects: list[_Effect] = []
-        self._lost: list[str] = []
+        self.effects: list[Understood] = []
+        self.lost: list[str] = []
+        self.moot: list[str] = []
 
-    def read(self, text: str) -> tuple[list[_Effect], list[str]]:
+    def read(self, text: str) -> None:
         for clause in _CLAUSES.split(text):
             if clause.strip():
                 self._read_clause(clause.strip())
-        return self._effects, self._lost
 
     def _read_clause(self, clause: str) -> None:
-        words, before = self._restored(clause), len(self._effects)
+        words, before = self._restored(clause), len(self.effects) + len(self.moot)
         rest = self._about_tools(self._facts(self._goals(clause, words), words), words)
         left = [word for word in re.findall(r"[\w'-]+", rest) if word.lower() not in words_for.FILLER]
-        if len(self._effects) == before and words not in self._lost:
-            self._lost.append(words)
+        if len(self.effects) + len(self.moot) == before:
+            self.lost.append(words)
         elif left:
-            self._lost.append(" ".join(left))
+            self.lost.append(" ".join(left))
 
     def _goals(self, clause: str, words: str) -> str:
         for goal, weight, patterns in words_for.GOALS:
@@ -189,8 +202,9 @@ class _Reader:
         return clause
 
     def _about_tools(self, clause: str, words: str) -> str:
-        marks = [self._mentions[int(number)] for number in _MENTION.findall(clause)]
-        rest = _MENTION.sub(" ", clause)
+        wanted, *others = _OVER.split(clause)
+        marks = self._marks(wanted)
+        rest = _MENTION.sub(" ", " ".join((wanted, *others)))
         for weight, patterns in words_for.STANCES if marks else ():
             rest, hits = _cut(patterns, rest)
             if hits:
@@ -199,16 +213,21 @@ class _Reader:
         if self._stance is not None:
             for mention in marks:
                 self._weigh(words, mention.tools, self._stance, named=mention.named)
+            for mention in self._marks(" ".join(others)) if self._stance > 0 else ():
+                self._weigh(words, mention.tools, words_for.LESS, named=mention.named)
         return rest
+
+    def _marks(self, clause: str) -> list[_Mention]:
+        return [self._mentions[int(number)] for number in _MENTION.findall(clause)]
 
     def _weigh(self, words: str, tools: Sequence[str], weight: float, *, named: bool) -> None:
         for tool in tools:
             self._add(words, f"{_TOOL}{tool}", weight, named=named)
         if not tools:
-            self._lost.append(words)
+            self.moot.append(words)
 
     def _add(self, words: str, name: str, weight: float, *, named: bool) -> None:
-        self._effects.append((Understood(words=words, name=name, weight=weight), named))
+        self.effects.append(Understood(words=words, name=name, weight=weight, named=named))
 
     def _restored(self, clause: str) -> str:
         return _MENTION.sub(lambda mark: self._mentions[int(mark[1])].words, clause)

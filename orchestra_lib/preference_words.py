@@ -48,7 +48,7 @@ GOALS: tuple[tuple[str, float, tuple[str, ...]], ...] = (
             rf"{_UNCARED} {_TIME}",
             r"take (?:your|its) time",
             r"no (?:hurry|rush)",
-            r"i can wait",
+            r"(?:i |we )?can wait",
             rf"{_NOT_BE} (?:urgent|fast|quick|hurry)",
         ),
     ),
@@ -90,9 +90,19 @@ GOALS: tuple[tuple[str, float, tuple[str, ...]], ...] = (
 )
 """A goal, a weight, and what people say to mean it; looked for in this order."""
 
+LESS = -0.5
+"""The weight of what another tool is preferred to."""
+
 STANCES: tuple[tuple[float, tuple[str, ...]], ...] = (
     (0.0, (r"(?:do not|don't|no need to) avoid",)),
-    (-0.5, (r"only if (?:needed|necessary|you must)", r"rarely|seldom|sparingly", r"(?:use )?less(?: often)?|fewer")),
+    (
+        LESS,
+        (
+            r"(?:only if|(?:unless|except when)(?: it is)?) (?:needed|necessary|you must)",
+            r"rarely|seldom|sparingly",
+            r"(?:use )?less(?: often)?|fewer",
+        ),
+    ),
     (
         -1.0,
         (
@@ -133,13 +143,14 @@ SEARCHES = (r"search(?:es|ing)?", r"look(?:ing)? (?:things )?up")
 
 SECRET = (
     r"(?:is |are |be )?(?:confidential|private|secret|sensitive)",
-    r"(?:must|may|should|can) ?not leave",
+    r"(?:must|may|should|can) ?not leave|(?:nothing|no data|none of it) (?:may|can|must|should|is to) leave",
     r"on-premises?|offline",
 )
 """The user's data should stay on this machine."""
 
 HARDWARE = (
-    r"(?:have|has|got|with|own)(?: (?:many|enough|plenty of|lots of|several|my own|some|a lot of))? (?:gpus?|hardware)",
+    r"(?:have|has|got|with|own|many|enough|plenty of|several|spare|idle|our own|my own)"
+    r"(?: (?:many|enough|plenty of|lots of|several|my own|our own|some|a lot of|spare|idle))? (?:gpus?|hardware)",
 )
 """There is hardware to run models on."""
 

@@ -18,7 +18,7 @@ from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.minilm import MiniLM
 from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.weights import WeightsCatalog, WeightsStatus
-from orchestra_lib.players import LocalOrchestrators, policy_of, tools_of
+from orchestra_lib.players import LocalOrchestrators, policy_of, tool_name, tools_of
 from orchestra_lib.policy.baseline import at_random, cheapest, nearest, strongest
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.policy.conductor.arguments_writer import BEGINNINGS
@@ -104,6 +104,19 @@ class Roster:
     def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:
         """Every tool, and why it is off now."""
         return tuple((tool.spec, off()) for tool, off in self._tools.values())
+
+    def remote(self) -> frozenset[str]:
+        """The tools that send what they are asked to another machine."""
+        away = {tool_name(one) for one in self.endpoints if one.tool and not self.endpoints.here(one.name)}
+        return frozenset({"web_search", *away} & self._tools.keys())
+
+    def chat_models(self) -> tuple[tuple[str, str | None], ...]:
+        """Every name that `chat_model` knows, the embedded ones first, and why it is off now."""
+        own = [(name, self._missing(name)) for name in self._models]
+        local = [(name, self._missing(self._local.model(name).name)) for name in self._local]
+        found = [(one.name, self.endpoints.off(one.name)) for one in self.endpoints]
+        offer = self._endpoint_offer()
+        return (*own, *local, *found, (offer.name, offer.off))
 
     def add(self, tool: Tool) -> None:
         """Offer one more tool, which is always on. Raises `BadInput` when its name is taken."""

@@ -70,6 +70,21 @@ def test_the_papers_example_keeps_away_from_apis_and_uses_the_gpus():
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "avoid paid APIs, I have GPUs, data is confidential",
+        "I am an employee with confidential data and many GPUs; avoid API calls.",
+        "We have our own GPUs. Nothing may leave, so no external services!",
+    ],
+)
+def test_the_papers_example_is_read_alike_in_other_words(sentence):
+    assert {name: found > 0 for name, found in weights(sentence).items()} == {
+        "web_search": False, "o3_mini": False, "o3": False, "qwen": True, "coder": True,
+    }  # fmt: skip
+    assert read(sentence).not_understood == ()
+
+
+@pytest.mark.parametrize(
     "sentence, goal, weight",
     [
         ("as cheap as possible", "cost", 1.0),
@@ -109,6 +124,8 @@ def test_goals_are_understood(sentence, goal, weight):
         ("Prefer o3-mini", {"o3_mini": 1.0}),
         ("prefer qwen2.5-coder-1.5b", {"coder": 1.0}),
         ("Use local search, o3 and Coder 1.5B less.", {"local_search": -0.5, "o3": -0.5, "coder": -0.5}),
+        ("prefer local search over web search", {"local_search": 1.0, "web_search": -0.5}),
+        ("don't use o3 rather than o3-mini", {"o3": -1.0}),
         ("avoid o3. o3-mini too", {"o3": -1.0, "o3_mini": -1.0}),
         ("prefer specialists", {"coder": 1.0}),
         ("no searching", {"web_search": -1.0, "local_search": -1.0}),
@@ -140,9 +157,14 @@ def test_what_is_not_understood_is_given_back(sentence, lost):
     assert read(sentence).not_understood == lost
 
 
-def test_a_wish_about_tools_that_are_not_on_offer_is_not_understood():
-    found = read_preference("avoid paid APIs", TOOLS)
-    assert (found.understood, found.not_understood) == ((), ("avoid paid APIs",))
+def test_a_wish_about_a_kind_of_tools_of_which_none_is_on_offer_is_understood_and_weighs_nothing():
+    found = read_preference("avoid paid APIs, the data is confidential, I like trains", TOOLS)
+    assert found.no_tool == ("avoid paid APIs", "the data is confidential")
+    assert (found.understood, found.not_understood, found.preference.tools) == ((), ("I like trains",), {})
+
+
+def test_only_goals_that_are_spoken_of_are_given_as_such():
+    assert read("be quick, avoid o3, money is no object").goals == {"latency": 1.0, "cost": 0.0}
 
 
 def test_goals_that_are_not_spoken_of_keep_their_defaults_and_the_model_reads_the_users_words():

@@ -9,6 +9,7 @@ from orchestra_lib.model.failure import Address
 from orchestra_lib.model.gate import Gate
 from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.probe import Door, Probes, Sight
+from orchestra_lib.model.wire import is_local
 from orchestra_lib.toolorchestra.tokens import WordPieces
 
 _SHOWN = 3
@@ -48,6 +49,10 @@ class Endpoints:
         """Where it is, without a password that an address from the environment may hold."""
         provider = self._provider(name)
         return Address(base_url=self._door(provider).base_url, model="", key_name="").shown
+
+    def here(self, name: str) -> bool:
+        """Whether it is on this machine, so that what it is asked stays here."""
+        return is_local(self._door(self._provider(name)).base_url)
 
     def off(self, name: str) -> str | None:
         """Why it cannot be used now and what helps, None when it can; never waits for a server."""
