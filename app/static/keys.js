@@ -41,7 +41,7 @@ function press(event, own) {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;
   const inField = event.target.matches?.(TEXT_FIELD);
   const name = `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key}`;
-  if (byId("keys").open) return;
+  if (document.querySelector("dialog[open]")) return; // its keys are the browser's: Escape closes it
   // After `g` a letter means a page, whatever it means on this one.
   if (!inField && Date.now() - waitingForPage < 1200 && PAGES[event.key]) {
     location.assign(PAGES[event.key][0]);
