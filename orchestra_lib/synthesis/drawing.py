@@ -249,8 +249,8 @@ def below(random: Random, count: int) -> int:
 
 def slug(text: str) -> str:
     """A text as it stands in an e-mail address: ASCII letters and digits in lower case."""
-    plain = unicodedata.normalize("NFKD", text.replace("ø", "o").replace("ł", "l").replace("ß", "ss"))
-    return re.sub(r"[^a-z0-9]+", "", plain.encode("ascii", "ignore").decode().lower())
+    plain = unicodedata.normalize("NFKD", text.lower().replace("ø", "o").replace("ł", "l").replace("ß", "ss"))
+    return re.sub(r"[^a-z0-9]+", "", plain.encode("ascii", "ignore").decode())
 
 
 def _unique(draw: Draw, where: str) -> Draw:

@@ -93,6 +93,10 @@ class Draft:
         """The records of a table, in the order they were drawn."""
         return iter(self.rows.get(table, {}).values())
 
+    def among(self, table: str, field: str, value: Any) -> Iterator[dict[str, Any]]:
+        """Those with a value in a field."""
+        return (one for one in self.rows.get(table, {}).values() if one.get(field) == value)
+
     def keyed(self, table: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """The same with their keys."""
         return iter(self.rows.get(table, {}).items())

@@ -54,7 +54,9 @@ class Routes:
     @cached_property
     def finders(self) -> tuple[Operation, ...]:
         """Reads that find the one user who calls."""
-        return tuple(one for one in self._reads if one.query and one.query.single and one.query.table == self.owner.name)
+        return tuple(
+            one for one in self._reads if one.query and one.query.single and one.query.table == self.owner.name
+        )
 
     @cached_property
     def listers(self) -> Mapping[str, Way]:
