@@ -72,6 +72,23 @@ def decode(text: str) -> tuple[Any, str | None]:
     raise ValueError("neither JSON nor a Python literal")
 
 
+def objects(text: str) -> list[dict[str, Any]]:
+    """Every JSON object of a text, the outermost ones; what is half, or cannot be read, is passed over."""
+    found, place = [], text.find("{")
+    while place >= 0:
+        end = Extent(place).end(text)
+        if end is None:
+            break
+        try:
+            value, _ = decode(text[place:end])
+        except ValueError:
+            value = None
+        if isinstance(value, dict):
+            found.append(value)
+        place = text.find("{", end)
+    return found
+
+
 def _strict(text: str) -> Any:
     return json.loads(text, parse_constant=_refuse, object_pairs_hook=_unambiguous)
 

@@ -13,7 +13,7 @@ from typing import Any
 from orchestra_lib.chat import inert
 from orchestra_lib.errors import ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion
-from orchestra_lib.json_text import Extent, decode
+from orchestra_lib.json_text import objects
 from orchestra_lib.judge.verdict import Verdict, shown
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ChatModel
@@ -101,7 +101,7 @@ async def judge(
 def read(text: str) -> tuple[Verdict | None, str]:
     """The one verdict of a reply, or None and why there is none."""
     text = read_reply(text).spoken
-    found = [data for data in _objects(text) if "verdict" in data]
+    found = [data for data in objects(text) if "verdict" in data]
     if not found:
         return None, f"it said {shown(text)}" if text.strip() else "it said nothing"
     said = {str(data["verdict"]).strip().lower() for data in found}
@@ -113,23 +113,6 @@ def read(text: str) -> tuple[Verdict | None, str]:
     reason = found[0].get("reason")
     words = reason.strip() if isinstance(reason, str) and reason.strip() else "no reason was given"
     return Verdict(outcome=VERDICTS[word], reason=words[:600]), ""
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    """Every JSON object of a text, the outermost ones."""
-    found, place = [], text.find("{")
-    while place >= 0:
-        end = Extent(place).end(text)
-        if end is None:
-            break
-        try:
-            value, _ = decode(text[place:end])
-        except ValueError:
-            value = None
-        if isinstance(value, dict):
-            found.append(value)
-        place = text.find("{", end)
-    return found
 
 
 async def _ask(model: ChatModel, messages: tuple[Mapping[str, Any], ...]) -> Completion:
