@@ -21,6 +21,7 @@ from typing import Any
 
 import tomlkit
 
+from orchestra_lib.assigning import assignment_of
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.trajectory import Setting
@@ -68,9 +69,10 @@ def rollouts(order: Order, count: int, group: str) -> tuple[Order, ...]:
 
 
 def order_of(setting: Setting) -> Order:
-    """The order that starts the same run again: its tools by name, its price table by name."""
+    """The order that starts the same run again: its tools by name, its price table by name, its assignment whole."""
+    assigned = setting.assigned
     return Order(
-        task=setting.task.text,
+        task=setting.task.text if assigned is None else "",
         orchestrator=setting.orchestrator,
         protocol=setting.protocol,
         preference=setting.preference,
@@ -79,7 +81,9 @@ def order_of(setting: Setting) -> Order:
         limits=setting.limits,
         seed=setting.seed,
         reference=setting.task.reference,
-        check=setting.task.check,
+        check=setting.task.check if assigned is None else None,
+        assignment=None if assigned is None else assignment_of(assigned),
+        user=None if assigned is None else assigned.user,
     )
 
 

@@ -96,9 +96,10 @@ def why_not(trajectory: Trajectory) -> str | None:
 
 
 def due(trajectory: Trajectory) -> bool:
-    """Whether a run that has just ended is graded by itself: by a check that needs no model and no environment."""
+    """Whether a run that has just ended is graded by itself: by a check that needs no model, or in its domain."""
     task = trajectory.setting.task
     wanted = task.reference is not None if task.check is None else task.check.needs_reference
+    wanted = wanted or trajectory.setting.assigned is not None
     return wanted and why_not(trajectory) is None and not trajectory.grades
 
 
@@ -178,7 +179,7 @@ def _compared(check: Check | None, answer: str, reference: str, now: Callable[[]
 async def _state(trajectory: Trajectory, environment: StateGrader | None) -> Verdict:
     if environment is None:
         raise BadInput(f"run {trajectory.id} has no database to look at; check state needs a tool environment")
-    return state(await asyncio.to_thread(environment.conditions, trajectory))
+    return state(await asyncio.to_thread(environment.look, trajectory))
 
 
 async def _judged(model: ChatModel, asked: Question, by: str, now: Callable[[], datetime]) -> Marked:

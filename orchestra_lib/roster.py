@@ -4,14 +4,14 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 
 from orchestra_lib import chat, toolorchestra
 from orchestra_lib.chat import CallStyle
-from orchestra_lib.ensemble import build, token_counter
+from orchestra_lib.ensemble import build, build_domain, token_counter
 from orchestra_lib.errors import BadInput, WeightsFault, WorldFault
 from orchestra_lib.model.embedded import EmbeddedModel
 from orchestra_lib.model.endpoints import Endpoints
@@ -43,6 +43,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 _ENDPOINT = "openai:"
 _EMBEDDED_ALIASES = ("search-3", "reasoner-3", "answer-4")
 """The cheapest alias of each published tool: where the embedded model stands in."""
+_EMBEDDED_EXPERTS = ("expert-3",)
 _BASELINES = {
     "random": "Random tool",
     "strongest": "Dearest tool",
@@ -206,6 +207,23 @@ class Roster:
             dict.fromkeys(_EMBEDDED_ALIASES, self._models[CODER]),
             search=LocalRetriever(self._search),
             interpreter=self._interpreter,
+            counter=token_counter(self.weights.path(CODER)),
+            name=name,
+        )
+
+    def ensemble_in_domain(
+        self, name: str, policy_text: str, functions: Sequence[Tool]
+    ) -> tuple[Policy, tuple[Tool, ...]]:
+        """An orchestrator of protocol `toolorchestra` over a domain's functions, with the coder as its weakest expert.
+
+        Raises `BadInput` for an orchestrator that is no language model. Without the coder's weights it works alone.
+        """
+        experts = {} if self._missing(CODER) else dict.fromkeys(_EMBEDDED_EXPERTS, self._models[CODER])
+        return build_domain(
+            self._language_model(name),
+            experts,
+            policy_text,
+            functions,
             counter=token_counter(self.weights.path(CODER)),
             name=name,
         )

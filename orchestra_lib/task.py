@@ -1,10 +1,27 @@
 """A task: the question, and how success would be checked."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from orchestra_lib.check import Check
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
 
 MAX_TASK_CHARS = 200_000
+
+
+@record
+class Assigned:
+    """What a run in a domain was to do, whole, so that it can be judged again when the files have changed.
+
+    `assignment` is it as plain data, `world` the SHA-256 of the domain with its records. `user` names the model that
+    plays the user; None is the user that answers by rules.
+    """
+
+    domain: str
+    world: str
+    assignment: Mapping[str, Any]
+    user: str | None = None
 
 
 @record

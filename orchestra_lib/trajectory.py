@@ -16,7 +16,7 @@ from orchestra_lib.limits import Limits
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
-from orchestra_lib.task import Task
+from orchestra_lib.task import Assigned, Task
 from orchestra_lib.tool import CallStatus, Observation, ToolCall, ToolSpec
 
 ORCHESTRATOR = "orchestrator"
@@ -61,7 +61,8 @@ class Setting:
     seconds from it. `group` is shared by rollouts that were started to be compared. `origin` says where an
     imported run came from; None is this workbench. `conversation` holds an imported run's messages in OpenAI's form,
     None for any other run. `timed` is False where the source gives no times: then every time in the record but
-    `started_at`, the moment of the import, means nothing, and no latency is known.
+    `started_at`, the moment of the import, means nothing, and no latency is known. `assigned` is the assignment of
+    a run in a domain.
     """
 
     run_id: str
@@ -80,6 +81,7 @@ class Setting:
     origin: str | None = None
     conversation: tuple[Mapping[str, Any], ...] | None = None
     timed: bool = True
+    assigned: Assigned | None = None
 
     def __post_init__(self) -> None:
         if self.started_at.utcoffset() != timedelta(0):

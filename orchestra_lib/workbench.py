@@ -16,7 +16,13 @@ from typing import Any
 
 from orchestra_lib import chat, grading, toolorchestra
 from orchestra_lib import play as loop
+from orchestra_lib.assigning import Assignments, task_of, tools_of, with_parameters
 from orchestra_lib.check import Check
+from orchestra_lib.environment.assignment import Assignment
+from orchestra_lib.environment.domain import World
+from orchestra_lib.environment.domain_tools import domain_prices
+from orchestra_lib.environment.policy_text import policy_text
+from orchestra_lib.environment.success import golden_of
 from orchestra_lib.errors import BadInput, ModelMistake, NewerSchema
 from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunStarted, TurnStarted, apply, fold
 from orchestra_lib.forking import AskedCall, Edited, restore, shared
@@ -34,7 +40,7 @@ from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.groups import checked_group
 from orchestra_lib.store.journal import Journal
 from orchestra_lib.store.store import Store
-from orchestra_lib.task import Task
+from orchestra_lib.task import Assigned, Task
 from orchestra_lib.tool import ToolCall, ToolSpec
 from orchestra_lib.toolkit.arguments import check
 from orchestra_lib.trajectory import Fork, Setting, Trajectory
@@ -50,9 +56,12 @@ class Order:
     are rollouts to compare. With a `fork` the run begins with the turns of another one; `call` is then what is done in
     the first turn of its own, in place of what the orchestrator would do. With a `reference` the run is graded when it
     has ended, by `check` or by the one that fits; a `check` by a model waits until somebody asks for it.
+    An `assignment`, `DOMAIN/ID` or one as it is, takes the place of task, reference and check: the run goes on in its
+    domain, whose operations stand beside `tools` (None: no others), and is judged there. `user` names the model that
+    plays the user; None is the user that answers by rules.
     """
 
-    task: str
+    task: str = ""
     orchestrator: str = "conductor"
     protocol: str = chat.PROTOCOL
     preference: Preference = Preference()
@@ -66,6 +75,18 @@ class Order:
     call: AskedCall | None = None
     reference: str | None = None
     check: Check | None = None
+    assignment: str | Assignment | None = None
+    user: str | None = None
+
+
+@record
+class _Stage:
+    """The domain that a run goes on in."""
+
+    world: World
+    assigned: Assigned
+    assignment: Assignment
+    tools: tuple[Tool, ...]
 
 
 @record
@@ -99,6 +120,7 @@ class Workbench:
         self.artefacts = Artefacts(home)
         self.store = Store(home)
         self.roster = roster or Roster(home)
+        self.assignments = Assignments(home)
         self._now, self._new_id = now, new_id or new_run_id
 
     def orchestrators(self) -> tuple[Offer, ...]:
@@ -131,6 +153,8 @@ class Workbench:
         setting, policy, tools = await self._restored(prepared), prepared.policy, prepared.tools
         stream = loop.play(setting, policy, tools, artefacts=self.artefacts, cancel=cancel, history=prepared.history)
         trajectory: Trajectory | None = None
+        if setting.assigned is not None:
+            await asyncio.to_thread(self.assignments.keep, setting.assigned)
         try:
             async with aclosing(stream) as events:
                 writer = None
@@ -155,7 +179,7 @@ class Workbench:
 
     async def _graded(self, trajectory: Trajectory, *, after: Event) -> Graded:
         """The grade of a run that has just ended, while its journal is still open."""
-        marked = await grading.grade(trajectory, grading.Wish(), models=self.roster.chat_model, now=self._now)
+        marked = await self._marked(trajectory, grading.Wish())
         t_s = max(after.t_s, round((self._now() - trajectory.setting.started_at).total_seconds(), 6))
         return Graded(seq=after.seq + 1, t_s=t_s, grade=marked.grade, attempts=marked.attempts, fault=marked.fault)
 
@@ -165,8 +189,14 @@ class Workbench:
         Raises `BadInput` as `grading.grade` does and for an unknown run, `StoreFault`; a grader's fault is kept.
         """
         trajectory = await asyncio.to_thread(self.store.get, run_id)
-        marked = await grading.grade(trajectory, wish, models=self.roster.chat_model, now=self._now)
+        marked = await self._marked(trajectory, wish)
         return await asyncio.to_thread(self._keep_grade, trajectory, marked)
+
+    async def _marked(self, trajectory: Trajectory, wish: grading.Wish) -> grading.Marked:
+        environment = None if trajectory.setting.assigned is None else self.assignments
+        return await grading.grade(
+            trajectory, wish, models=self.roster.chat_model, now=self._now, environment=environment
+        )
 
     def grade_by_person(self, run_id: str, who: str, outcome: str, reason: str | None = None) -> Graded:
         """Keep what a person says of a run. Raises `BadInput` for an unknown run, one that goes on, and bad words."""
@@ -195,9 +225,29 @@ class Workbench:
             raise
         return replace(setting, fork=replace(setting.fork, restored=said))
 
-    def _origin(self, order: Order) -> tuple[Task, tuple[Event, ...]]:
+    def _stage(self, order: Order) -> _Stage | None:
+        """The domain of an order with an assignment. Raises `BadInput`."""
+        if order.assignment is None:
+            if order.user is not None:
+                raise BadInput("a model that plays the user belongs to an assignment; name one")
+            return None
+        if order.task or order.reference is not None or order.check is not None:
+            raise BadInput("an assignment brings its own task and its own check; leave task, reference and check out")
+        named = order.assignment
+        assignment = self.assignments.find(named) if isinstance(named, str) else named
+        world = with_parameters(self.assignments.world(assignment.domain), assignment)
+        golden_of(world, assignment)
+        model = None if order.user is None else self.roster.chat_model(order.user)
+        assigned = self.assignments.assigned(assignment, order.user)
+        tools = tools_of(world, assignment, model, order.seed)
+        return _Stage(world=world, assigned=assigned, assignment=assignment, tools=tools)
+
+    def _origin(self, order: Order, stage: _Stage | None) -> tuple[Task, tuple[Event, ...]]:
         """The task of an order, and the events that the run begins with."""
-        task = Task(text=order.task, reference=order.reference, check=order.check)
+        if stage is not None:
+            task = task_of(stage.world, stage.assignment, order.protocol)
+        else:
+            task = Task(text=order.task, reference=order.reference, check=order.check)
         if order.fork is None:
             if order.call is not None:
                 raise BadInput("an edited call belongs to a fork; name the run and the turn")
@@ -244,15 +294,18 @@ class Workbench:
             return None
 
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
-        task, history = self._origin(order)
+        stage = self._stage(order)
+        task, history = self._origin(order, stage)
         grading.check_task(task)
-        policy, tools = self._cast(order)
+        policy, tools = self._cast(order) if stage is None else self._cast_in(stage, order)
         policy = _edited(policy, tools, order.call, history)
         known = {spec.name for spec, _ in self.tools()} | {tool.spec.name for tool in tools}
         for name in order.preference.tools:
             if name not in known:
                 raise BadInput(f"preference for an unknown tool {name!r}; the tools are {', '.join(sorted(known))}")
         table = self._table(order.prices)
+        if stage is not None:
+            table = replace(table, prices={**domain_prices(stage.world), **table.prices})
         specs = tuple(tool.spec for tool in tools)
         priced = [name for spec in specs for name in spec.priced_names] + (
             [policy.spec.priced_as] if policy.spec.priced_as else []
@@ -272,6 +325,7 @@ class Workbench:
             seed=order.seed,
             group=None if order.group is None else checked_group(order.group),
             fork=order.fork and replace(order.fork, edited=order.call is not None, restored=()),
+            assigned=None if stage is None else stage.assigned,
         )
         return _Prepared(setting=setting, policy=policy, tools=tools, history=history)
 
@@ -281,8 +335,7 @@ class Workbench:
         if order.protocol == chat.PROTOCOL:
             return self.roster.orchestrator(order.orchestrator), self._chosen(order.tools)
         if order.protocol != toolorchestra.PROTOCOL:
-            protocols = f"{chat.PROTOCOL} and {toolorchestra.PROTOCOL}"
-            raise BadInput(f"there is no protocol {order.protocol!r}; there are {protocols}")
+            raise BadInput(_no_protocol(order.protocol))
         policy, tools = self.roster.ensemble(order.orchestrator)
         if order.tools is not None:
             offered = {tool.spec.name: tool for tool in tools}
@@ -291,6 +344,18 @@ class Workbench:
                     raise BadInput(f"there is no tool {name!r} in this protocol; the tools are {', '.join(offered)}")
             tools = tuple(offered[name] for name in order.tools)
         return policy, tools
+
+    def _cast_in(self, stage: _Stage, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
+        """Who conducts in a domain, with its operations before whatever else is asked for."""
+        own = {tool.spec.name for tool in stage.tools}
+        others = tuple(name for name in order.tools or () if name not in own)
+        if order.orchestrator == TRY_OUT:
+            raise BadInput("a tool is tried out without an assignment")
+        if order.protocol == chat.PROTOCOL:
+            return self.roster.orchestrator(order.orchestrator), (*stage.tools, *self._chosen(others))
+        if order.protocol != toolorchestra.PROTOCOL:
+            raise BadInput(_no_protocol(order.protocol))
+        return self.roster.ensemble_in_domain(order.orchestrator, policy_text(stage.world.domain), stage.tools)
 
     def _by_hand(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
         tools = self._chosen(order.tools or ())
@@ -345,6 +410,10 @@ def _edited(policy: Policy, tools: Sequence[Tool], asked: AskedCall | None, hist
     except ModelMistake as mistake:
         raise BadInput(str(mistake)) from None
     return Edited(policy, sum(isinstance(event, TurnStarted) for event in history), asked)
+
+
+def _no_protocol(name: str) -> str:
+    return f"there is no protocol {name!r}; there are {chat.PROTOCOL} and {toolorchestra.PROTOCOL}"
 
 
 def _attempts(events: Sequence[Event]) -> Iterator[Attempt]:

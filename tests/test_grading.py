@@ -13,6 +13,7 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Graded, fold
 from orchestra_lib.grading import Wish, checked_by, grade, graded_by
 from orchestra_lib.judge.calibrating import Labelled, padded, rate
+from orchestra_lib.judge.state import Found
 from orchestra_lib.unfolding import unfold
 from orchestra_lib.workbench import Order
 
@@ -121,7 +122,7 @@ def test_a_judge_that_fails_changes_no_outcome(bench, reply):
 def test_the_database_speaks_for_itself_condition_by_condition(bench):
     class Database:
         def __init__(self, **holds):
-            self.conditions = lambda trajectory: holds
+            self.look = lambda trajectory: Found(conditions=holds)
 
     run = fold(play(bench))
 

@@ -13,9 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib import event as ev
+from orchestra_lib.assigning import assignment_in
 from orchestra_lib.check import CheckKind
 from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.terminal import VERDICTS, dollars, note, one_line, print_json, print_table, printable, seconds
+from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import resolve, rollouts
 from orchestra_lib.ensemble import side_by_side
 from orchestra_lib.errors import BadInput
@@ -32,7 +34,9 @@ from orchestra_lib.workbench import Order, Workbench, new_run_id
 
 
 def run(
-    task: Annotated[str, typer.Argument(help="What should be done; '-' reads it from stdin.")],
+    task: Annotated[
+        str | None, typer.Argument(help="What should be done; '-' reads it from stdin. Not with --assignment.")
+    ] = None,
     orchestrator: Annotated[
         str | None, typer.Option(help="A name from `orchestra models`, or openai:MODEL for $OPENAI_BASE_URL.")
     ] = None,
@@ -54,6 +58,13 @@ def run(
     check: Annotated[
         CheckKind | None, typer.Option(help="How the answer is compared; its parameters are --set check.NAME=…")
     ] = None,
+    assignment: Annotated[
+        str | None,
+        typer.Option(help="A task in a domain, DOMAIN/ID or FILE.jsonl:ID: played and judged in the domain."),
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(help="A model that plays the user of --assignment; rules do if left out.")
+    ] = None,
     group: Annotated[int | None, typer.Option(help="Play it so many times at once, as one group to compare.")] = None,
     group_name: Annotated[str | None, typer.Option(help="The group's name; a new one if left out.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with these settings; flags win over it.")] = None,
@@ -74,6 +85,8 @@ def run(
         "seed": seed,
         "reference": reference,
         "check.kind": check,
+        "assignment": to_data(assignment_in(assignment)) if ".jsonl" in (assignment or "") else assignment,
+        "user": user,
     }
     given = given_flags(flags | preference_flags(prefer))
     order = resolve(config, set_ or [], given)
