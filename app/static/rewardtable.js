@@ -11,6 +11,7 @@ const BAR = 150; // px
 const ADVANTAGE = 22; // px for an advantage of 1
 const KEYS = 7;
 const ROW = 30; // px, the height of a row
+const NEAR = 2; // rows
 const MANY = 24; // rows; more of them change places without gliding
 const MOST = 46; // px, an advantage of about 2
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -131,9 +132,13 @@ export class RewardTable {
     const reach = report ? reachOf(report) : 0;
     this.scale = settled ? reach : Math.max(this.scale, reach);
     const places = new Map(lab.counted.map((rollout, at) => [rollout.id, at]));
+    const order = inOrder(lab, places);
+    const standing = new Map(order.map((id, at) => [id, at]));
+    const seen = settled ? null : this.inSight();
     for (const rollout of lab.rollouts) {
       const row = this.rows.get(rollout.id);
       const at = report ? places.get(rollout.id) : undefined;
+      if (seen && at !== undefined && !seen(standing.get(rollout.id))) continue; // drawn when the fader rests
       this.drawRaw(row, rollout);
       row.tr.classList.toggle("off", at === undefined);
       if (at === undefined) this.drawLeft(row, rollout, lab);
@@ -141,7 +146,15 @@ export class RewardTable {
     }
     this.faders.draw(lab.weights);
     if (settled) this.drawKey(lab);
-    this.sort(lab, places, settled);
+    this.sort(order, settled);
+  }
+
+  /** Whether a place in the order is on the screen, or close to it: nobody sees the others move. */
+  inSight() {
+    const { top } = this.body.getBoundingClientRect();
+    const first = -top / ROW - NEAR;
+    const last = (innerHeight - top) / ROW + NEAR;
+    return (place) => place >= first && place <= last;
   }
 
   drawRaw(row, rollout) {
@@ -244,12 +257,7 @@ export class RewardTable {
    * The highest reward first, what is left out last. While a fader moves rows are only shifted, which costs no layout;
    * once it rests they stand in that order.
    */
-  sort({ rollouts, report }, places, settled) {
-    const key = (rollout) => (report && places.has(rollout.id) ? report.rank[places.get(rollout.id)] : Infinity);
-    const order = rollouts
-      .map((rollout, at) => ({ id: rollout.id, rank: key(rollout), at }))
-      .sort((one, other) => one.rank - other.rank || one.at - other.at || 0)
-      .map((one) => one.id);
+  sort(order, settled) {
     const former = new Map(this.shown.map((id, at) => [id, at]));
     this.shown = order;
     if (!settled) {
@@ -310,6 +318,15 @@ export class RewardTable {
     if (to) cells(to)[cells(row).indexOf(event.target.closest("a")) + step[1]]?.focus();
     event.preventDefault();
   }
+}
+
+/** The ids of the rollouts, the highest reward first, equal ones as they started, what is left out last. */
+function inOrder({ rollouts, report }, places) {
+  const key = (rollout) => (report && places.has(rollout.id) ? report.rank[places.get(rollout.id)] : Infinity);
+  return rollouts
+    .map((rollout, at) => ({ id: rollout.id, rank: key(rollout), at }))
+    .sort((one, other) => one.rank - other.rank || one.at - other.at || 0)
+    .map((one) => one.id);
 }
 
 /** A text into a cell, with the class of its look, if either has changed; null is what nobody knows. */
