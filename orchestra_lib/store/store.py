@@ -12,7 +12,7 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as replaced
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -28,14 +28,15 @@ from orchestra_lib.grade import Grade
 from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
 from orchestra_lib.store import query
-from orchestra_lib.store.annotations import AnnotationKind, Annotations, Note, checked_note, checked_tag
+from orchestra_lib.store.annotations import Annotations, Note
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.database import Database, is_damage, open_database, set_aside
 from orchestra_lib.store.entry import Entry, entry, replace
 from orchestra_lib.store.forks import ROOT, TREE, Branch
-from orchestra_lib.store.groups import GROUPS, MEMBERS, OWN, GroupSummary, checked_group
+from orchestra_lib.store.groups import GROUPS, MEMBERS, GroupSummary
 from orchestra_lib.store.journal import Journal, Stamp
 from orchestra_lib.store.migrations import renew
+from orchestra_lib.store.remarks import Remarks
 from orchestra_lib.store.spread import VALUES, Costs, costs_of, costs_sql, hidden_sql
 from orchestra_lib.store.summary import COLUMNS, Filter, Summary, summary, where
 from orchestra_lib.store.tagging import hear
@@ -83,6 +84,14 @@ class Store:
         self._watch: Watch
         self._heard = 0
         self._lock = _write_lock(home.resolve())
+        self._remarks = Remarks(
+            self._annotations,
+            self.trash,
+            lock=self._lock,
+            known=self._check_known,
+            hear=self.sync,
+            rows=self._read,
+        )
         with self._lock:
             self._adopt(open_database(home))
             self._refresh()
@@ -240,17 +249,11 @@ class Store:
 
     def tag(self, run_ids: Sequence[str], tag: str, *, on: bool = True) -> None:
         """Give runs a tag, or take it from them. Raises `BadInput` for no tag and an unknown run, `StoreFault`."""
-        tag = checked_tag(tag)
-        for run_id in run_ids:
-            self._check_known(run_id)
-        self._annotations.append(AnnotationKind.TAGGED if on else AnnotationKind.UNTAGGED, run_ids, tag)
-        with self._lock:
-            self.sync()
+        self._remarks.tag(run_ids, tag, on=on)
 
     def tags_of(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The tags of each of these runs, in order; a run without any is left out."""
-        sql = "SELECT run_id, list(tag ORDER BY tag) AS tags FROM tags WHERE run_id IN (SELECT unnest($ids)) GROUP BY 1"
-        return {row["run_id"]: tuple(row["tags"]) for row in self._read(sql, {"ids": list(run_ids)})}
+        return self._remarks.tags_of(run_ids)
 
     def grade(
         self,
@@ -274,40 +277,25 @@ class Store:
 
     def look_again(self, run_ids: Sequence[str]) -> None:
         """Have every process take these journals in again, because grades follow their ends. Raises `StoreFault`."""
-        self._annotations.append(AnnotationKind.GRADED, run_ids)
-        with self._lock:
-            self.sync()
+        self._remarks.graded(run_ids)
 
     def write_note(self, run_id: str, text: str) -> Note | None:
         """Keep a text about a run in place of the one before; one without words takes it away.
 
         Raises `BadInput` for an unknown run and a text of over 20,000 characters, `StoreFault`.
         """
-        note = checked_note(text)
-        self._check_known(run_id)
-        self._annotations.append(AnnotationKind.NOTED, [run_id], note)
-        with self._lock:
-            self.sync()
-        return self.note_of(run_id)
+        return self._remarks.write_note(run_id, text)
 
     def note_of(self, run_id: str) -> Note | None:
         """What is noted about a run; None for nothing."""
-        found = self._read("SELECT note AS text, noted_at AS at FROM notes WHERE run_id = $id", {"id": run_id})
-        return Note(text=found[0]["text"], at=found[0]["at"].astimezone(UTC)) if found else None
+        return self._remarks.note_of(run_id)
 
     def group(self, name: str, run_ids: Sequence[str], *, on: bool = True) -> None:
         """Put runs into a group, or take them out of it. Whether they are comparable is for `grouping.make` to say.
 
         Raises `BadInput` for no name, an unknown run, and taking out one that was started in the group; `StoreFault`.
         """
-        name = checked_group(name)
-        for run_id in run_ids:
-            self._check_known(run_id)
-        if not on and (own := self._read(OWN, {"name": name, "ids": list(run_ids)})):
-            raise BadInput(f"run {own[0]['id']} was started in the group {name!r}; make another group without it")
-        self._annotations.append(AnnotationKind.GROUPED if on else AnnotationKind.UNGROUPED, run_ids, name)
-        with self._lock:
-            self.sync()
+        self._remarks.group(name, run_ids, on=on)
 
     def groups(self, most: int = MAX_PAGE) -> tuple[GroupSummary, ...]:
         """Every group, the one with the latest run first."""
@@ -329,39 +317,21 @@ class Store:
 
         Raises `BadInput` for an unknown run and for one that still goes on, `StoreFault`.
         """
-        self._check_known(run_id)
-        with self._lock:
-            if self._stamp(run_id) is not None:
-                self.trash.take(run_id)
-            self._annotations.append(AnnotationKind.DELETED, [run_id])
-            self.sync()
+        self._remarks.delete(run_id, has_journal=lambda: self._stamp(run_id) is not None)
 
     def restore(self, run_id: str) -> None:
         """Have a deleted run back. Raises `BadInput` when its journal is no longer in the trash, `StoreFault`."""
-        with self._lock:
-            self.trash.give_back(run_id)
-            self._annotations.append(AnnotationKind.RESTORED, [run_id])
-            self.sync()
+        self._remarks.restore(run_id)
 
     def purge(self, artefacts: Artefacts, *, older_than_s: float = KEPT_S, unused_for_s: float = 3600.0) -> int:
         """Remove for good what was deleted longer ago than this, with the artefacts that no other run names.
 
         Returns how many runs went. While some journal cannot be read, artefacts stay: it might name them.
         """
-        due = self.trash.due(older_than_s=older_than_s)
         self._refresh()
-        for run_id in due:
-            named = () if self.unreadable() else self._unnamed(self.trash.artefacts(run_id))
-            self.trash.purge(run_id)
-            for sha256 in named:
-                artefacts.remove(sha256, unused_for_s=unused_for_s)
-        return len(due)
-
-    def _unnamed(self, hashes: Iterable[str]) -> tuple[str, ...]:
-        """Those of the artefacts that no stored run names."""
-        named = 'EXISTS (SELECT 1 FROM trajectories WHERE contains(raw::VARCHAR, concat(\'"sha256":"\', hash)))'
-        sql = f"SELECT hash FROM (SELECT unnest($hashes::VARCHAR[]) AS hash) WHERE NOT {named}"  # noqa: S608
-        return tuple(row["hash"] for row in self._read(sql, {"hashes": list(hashes)}))
+        return self._remarks.purge(
+            artefacts, older_than_s=older_than_s, unused_for_s=unused_for_s, unreadable=self.unreadable
+        )
 
     def _check_known(self, run_id: str) -> None:
         self._refresh_one(run_id)
