@@ -1,7 +1,7 @@
 """The words by which people state goals and speak of tools: patterns for `preference_text`, in English, lower case."""
 
 _NO_MATTER = r"(?:does not|do not|doesn't|don't) (?:really )?matter"
-_UNCARED = r"(?:do not|don't) (?:really )?care (?:about|how much)(?: the)?"
+_UNCARED = r"(?:do not|don't) (?:really )?care(?: about| how much)?(?: the)?"
 _MUCH = r"(?:(?:is|are) (?:very |most |really )?(?:important|key|critical|essential)|matters? (?:most|a lot|much))"
 _LITTLE = r"matters? a (?:little|bit)"
 _MONEY = r"(?:costs?|prices?|money|budget|expenses)"
@@ -155,11 +155,12 @@ HARDWARE = (
 """There is hardware to run models on."""
 
 _FILLER = """
-a about all also am an and any are as at be been but by can could data do does else employee every everything for from
-give has have help how i if in into is it its just keep least let like made make many may me mine model models more most
-much must my need needs of on one or our out over please really should so some stuff task than that the their them then
-there these they this those to tool tools too us use used using very want was we well what when where which while who
-will wish with work would you your answer answers result results company
+a about all also always am an and answer answers any are as ask at be been but by call can company could data do
+document documents does else employee every everything file files for from give go has have help how i if in into is
+it its just keep lab least let like made make many may me mine model models more most much must my need needs of on
+one or our out over please really record records result results send should so some stuff task tell than that the
+their them then there these they this those to too tool tools try us use used using very want was we well what when
+where which while who will wish with work would you your
 """
 FILLER = frozenset(_FILLER.split())
 """Words that say nothing about a preference by themselves."""
