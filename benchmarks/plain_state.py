@@ -37,6 +37,9 @@ class PlainState:
     def matching(self, table, field, value):
         return [one for one in self.data[table].values() if one.get(field) == value]
 
+    def among(self, table, field, value):
+        return self.records(table)  # the condition, read in full, is its own witness
+
     def begin(self):
         self._saved = copy.deepcopy(self.data), dict(self._new)
         self._touched = []

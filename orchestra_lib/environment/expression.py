@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.environment.kinds import ANY, BOOLEAN, LIST, NULL, Kind, Type, comparable
+from orchestra_lib.environment.names import roots
 from orchestra_lib.environment.operators import LOOPS, OPERATORS, element
 from orchestra_lib.environment.schema import Domain, Expression, Field, FieldType, Table
 from orchestra_lib.errors import BadInput
@@ -189,7 +190,16 @@ class Compiler:
         def scan(scope: Scope) -> list[Any]:
             return [one for one in scope[STATE].records(table) if holds(_with(scope, name, one))]
 
-        return scan, replace(LIST, item=kind)
+        equal = _equal_field(name, rest[2])
+        if equal is None:
+            return scan, replace(LIST, item=kind)
+        field, wanted = equal[0], self.compile(equal[1], names, f"{where}.condition")[0]
+
+        def look_up(scope: Scope) -> list[Any]:
+            rows = scope[STATE].among(table, field, wanted(scope))
+            return [one for one in rows if holds(_with(scope, name, one))]
+
+        return look_up, replace(LIST, item=kind)
 
     def _loop(self, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
         if len(rest) != 3:
@@ -223,6 +233,17 @@ def _at(items: Evaluate, key: Evaluate, kind: Type, where: str) -> tuple[Evaluat
         return next((one for one in items(scope) or () if one.get(field) == wanted), None)
 
     return run, element((kind,))
+
+
+def _equal_field(name: str, condition: Expression) -> tuple[str, Expression] | None:
+    """A field that the condition wants equal to something that does not depend on the record: an index finds it."""
+    match condition:
+        case ["==", str() as path, wanted] if path.startswith(f"${name}.") and path.count(".") == 1:
+            return None if name in roots(wanted) else (path.partition(".")[2], wanted)
+        case ["and", *parts]:
+            return next((found for part in parts if (found := _equal_field(name, part))), None)
+        case _:
+            return None
 
 
 def _with(scope: Scope, name: str, value: Any) -> Scope:

@@ -154,6 +154,13 @@ class State:
             if name == table and one.get(field) == value:
                 yield one
 
+    def among(self, table: str, field: str, value: Any) -> Iterator[Record]:
+        """At least the records with a value in a plain field, in the order of `records`; an index spares the rest."""
+        if isinstance(value, list | dict) or any(name == table for name, _ in self.overlay):
+            return self.records(table)
+        base = self.base.records[table]
+        return (base[key] for key in self.base.index(table, field).get(value, ()))
+
     def begin(self) -> None:
         """Start an operation: what it changes can be taken back."""
         self._before = {}
