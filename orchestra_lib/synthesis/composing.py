@@ -9,6 +9,7 @@ from orchestra_lib.environment.assignment import Assignment, AssignmentKind
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.operations import writes
 from orchestra_lib.environment.schema import Field, FieldType, Mode, Operation
+from orchestra_lib.environment.state import Record
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.synthesis import phrases
 from orchestra_lib.synthesis.candidates import Candidate, Candidates
@@ -46,6 +47,7 @@ class Composer:
         if candidate is None:
             raise Rejected("no arguments that the rules allow")
         planner = Planner(self.world, self.lexicon, candidate.owner)
+        profile = planner.profile
         by_email = random.random() < _BY_EMAIL
         planner.identify(by_email)
         wants = [planner.plan(self._first(first, candidate, planner, random, wish))]
@@ -54,7 +56,7 @@ class Composer:
             more = self._more(planner, wants, random, acts)
             if more is not None:
                 wants.append(planner.plan(more))
-        return self._worded(planner, wants, random, name=name, seed=seed, split=split, by_email=by_email)
+        return self._worded(planner, wants, random, name=name, seed=seed, split=split, by_email=by_email, profile=profile)
 
     def _first(
         self, operation: Operation, candidate: Candidate, planner: Planner, random: Random, wish: Outcome
@@ -80,6 +82,7 @@ class Composer:
         given: Mapping[str, Mention] | None = None,
     ) -> Want:
         """A candidate with words for its records and payment."""
+        candidate = self._telling(operation, candidate, planner, random)
         mentions = dict(given or {})
         for one in self.routes.keys(operation):
             if one.name not in mentions and one.references:
@@ -99,6 +102,33 @@ class Composer:
         if paths and random.random() < _CONDITION:
             return self._conditional(want, planner, random, holds=random.random() > _UNMET_PART)
         return replace(want, tell=(random.choice(paths),)) if paths and random.random() < _TELL else want
+
+    def _telling(self, operation: Operation, candidate: Candidate, planner: Planner, random: Random) -> Candidate:
+        """The candidate with a payment method whose choice shows in the records. Raises `Rejected`."""
+        field = next((one for one in operation.parameters if self.routes.is_payment(one)), None)
+        if field is None or candidate.broken or field.name not in candidate.arguments:
+            return candidate
+        drawn = candidate.arguments[field.name]
+        methods = [one["id"] for one in planner.profile[PAYMENTS]]
+        left = {one: self._after(operation, {**candidate.arguments, field.name: one}, planner) for one in methods}
+        random.shuffle(methods)
+        for one in sorted(methods, key=lambda method: method != drawn):
+            if left[one] is not None and all(left[one] != left[other] for other in methods if other != one):
+                return replace(candidate, arguments={**candidate.arguments, field.name: one})
+        raise Rejected("the payment method makes no difference")
+
+    def _after(self, operation: Operation, arguments: Mapping[str, Any], planner: Planner) -> Any:
+        """What a call leaves behind, or None where it breaks a rule."""
+        state = self.world.state()
+        try:
+            for call in planner.trace.calls:
+                self.world.operations.run(state, call.operation, call.arguments)
+            if self.world.operations.broken_rules(state, operation.name, arguments):
+                return None
+            self.world.operations.run(state, operation.name, arguments)
+        except ModelMistake:
+            return None
+        return state.diff()
 
     def _mention(self, field: Field, candidate: Candidate, planner: Planner, random: Random) -> Mention:
         table = field.references or ""
@@ -172,6 +202,8 @@ class Composer:
         options = list(self._writes)
         random.shuffle(options)
         for operation in options[:8]:
+            if not self.routes.keys(operation) and any(one.operation == operation.name for one in wants):
+                continue  # it would undo the first
             fixed, given = self._dependent(operation, last, planner, random)
             candidate = self._candidates.draw(
                 operation, state, random, owner=planner.owner, fixed=fixed, refused=refused
@@ -209,11 +241,12 @@ class Composer:
         seed: str,
         split: str,
         by_email: bool,
+        profile: Record,
     ) -> Assignment:
         wording = Wording(self.lexicon, random)
         worded = [wording.want(one) for one in wants]
-        wrong = None if by_email or random.random() > _WRONG_EMAIL else _old_address(planner.profile)
-        identity = wording.identity(planner.profile, by_email, wrong)
+        wrong = None if by_email or random.random() > _WRONG_EMAIL else _old_address(profile)
+        identity = wording.identity(profile, by_email, wrong)
         told = [identity[-1].says] if random.random() < _TOLD else []
         facts = facts_of(worded, identity)
         first, later = _turns(worded, wording, random)
@@ -221,6 +254,8 @@ class Composer:
         golden = tuple(planner.trace.calls)
         changes = [one for one in golden if one.operation in writes(self.world.domain)]
         kind = AssignmentKind.WRITE if changes else AssignmentKind.REFUSAL if refused else AssignmentKind.READ
+        if not changes and not any(one.answers for one in wants):
+            raise Rejected("nothing that could be judged")
         required = {(one.value, one.unit): one for want in wants for one in want.answers}
         return Assignment(
             id=name,

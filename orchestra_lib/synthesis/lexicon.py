@@ -178,7 +178,7 @@ class Lexicon:
 
     def payment(self, text: str) -> Payment | None:
         """A payment method that a text speaks of."""
-        first, _, other = text.strip().partition(" if it covers that, otherwise ")
+        first, _, other = text.strip().lower().partition(" if it covers that, otherwise ")
         names = [part.removeprefix("my ").removeprefix("the ") for part in (first, other) if part]
         if not all(re.fullmatch(r"\w+_\d+", one) or one in self.kinds for one in names):
             return None

@@ -71,13 +71,12 @@ def matching(
 
 
 def look_alikes(lexicon: Lexicon, state: State, mention: Mention, table: str, rows: Sequence[Record]) -> int:
-    """How many other records share a part of a description."""
-    routes = lexicon.routes
-    return sum(
-        any(meets(value_at(state, routes, table, row, path), wanted) for path, wanted in mention.constraints)
-        for row in rows
-        if row[routes.tables[table].key] != mention.key
-    )
+    """How many other records miss a description by no more than one of its parts."""
+    routes, found = lexicon.routes, 0
+    for row in rows:
+        met = [meets(value_at(state, routes, table, row, path), wanted) for path, wanted in mention.constraints]
+        found += row[routes.tables[table].key] != mention.key and sum(met) >= max(1, len(met) - 1)
+    return found
 
 
 def _searchable(lexicon: Lexicon, table: str, constraints: Sequence[tuple[str, Any]], by: str, extremum: int) -> bool:

@@ -97,6 +97,10 @@ class Planner:
         needs = {name: set(fields) for name, fields in self.routes.needs(operation).items()}
         for name, fields in self.routes.reads(operation, *wanted).items():
             needs.setdefault(name, set()).update(fields)
+        for load in reversed(operation.loads):  # a key that follows from a record must be seen there
+            name, _, field = str(load.key)[1:].partition(".")
+            if field and load.name in needs and load.table != self.routes.owner.name:
+                needs.setdefault(name, set()).add(field)
         for load in operation.loads:
             row = values.get(load.name)
             if row and load.name in needs:
@@ -117,7 +121,7 @@ class Planner:
         if load and field:
             return unit_of(self.routes.field(load.table, field))
         kind = self.world.operations.types(operation.name).get(name)
-        return "$" if kind and kind.kind is Kind.MONEY else None
+        return "$" if kind and kind.kind in (Kind.MONEY, Kind.NUMBER) else None
 
     def locate(self, table: str, key: str, mention: Mention) -> None:
         """The calls that find a record by how it is spoken of."""

@@ -34,7 +34,7 @@ def _ask(
 ) -> Want | None:
     if aim in (Aim.COUNT, Aim.SUM):
         return _over_all(table, rows, aim, random)
-    wanted = _DATES if aim is Aim.DAYS else _NUMBERS if aim is Aim.DIFFERENCE else (*_NUMBERS, *_DATES)
+    wanted = _DATES if aim is Aim.DAYS else _NUMBERS if aim is Aim.DIFFERENCE else (*_NUMBERS, FieldType.DATE)
     fields = [one for one in _fields(table) if one.type in wanted]
     if not fields:
         return None
@@ -74,6 +74,11 @@ def _over_all(table: Table, rows: Sequence[Record], aim: Aim, random: Random) ->
     if value is None or len(alike) < 2 or (field and any(row.get(field) is None for row in alike)):
         return None
     return Want(aim=aim, table=table.name, field=field, where=(by.name, value), outcome=Outcome.ANSWERED)
+
+
+def named(field: Field) -> str:
+    """A field in a question."""
+    return f'the "{field.words}" date' if field.type in _DATES else f"the {field.words}"
 
 
 def _fields(table: Table) -> Sequence[Field]:

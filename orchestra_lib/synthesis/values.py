@@ -57,8 +57,7 @@ def _days(day: str, now: str) -> tuple[str, ...]:
     plain, american = f"{when.day} {MONTHS[when.month - 1]}", f"{MONTHS[when.month - 1]} {when.day}"
     if when.year != today.year:
         return f"{plain} {when.year}", f"{american}, {when.year}", day
-    near = tuple(word for word, days in _RELATIVE.items() if when == today + timedelta(days=days))
-    return (plain, american, f"{plain} {when.year}", *near)
+    return plain, american, f"{plain} {when.year}"
 
 
 def pattern(field: Field, words: Words | None = None) -> str:

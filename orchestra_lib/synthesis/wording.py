@@ -5,11 +5,12 @@ from random import Random
 from typing import Any
 
 from orchestra_lib.environment.assignment import UserFact
-from orchestra_lib.environment.schema import Field, Operation
+from orchestra_lib.environment.schema import Field
 from orchestra_lib.environment.state import Record
 from orchestra_lib.record import record
 from orchestra_lib.synthesis import phrases
-from orchestra_lib.synthesis.lexicon import DESCRIBED, IDENTIFIED, NEW, SAME, VAGUE, Lexicon, Mention, Phrase
+from orchestra_lib.synthesis.lexicon import DESCRIBED, IDENTIFIED, VAGUE, Lexicon, Mention
+from orchestra_lib.synthesis.questions import named
 from orchestra_lib.synthesis.wants import Aim, Outcome, Rejected, Want
 
 
@@ -126,21 +127,21 @@ class Wording:
     def _question(self, want: Want) -> str:
         random, table = self._random, want.table.replace("_", " ")
         field = self._routes.field(want.table, want.field)
-        named = f"the {field.words}" if field else ""
+        words = named(field) if field else ""
         said = [self._mentioned(want.table, one) for one in want.mentions.values()]
         match want.aim:
             case Aim.FIELD:
-                return random.choice(phrases.FIELDS).format(field=named, record=said[0])
+                return random.choice(phrases.FIELDS).format(field=words, record=said[0])
             case Aim.DAYS:
-                return random.choice(phrases.DAYS).format(field=named, record=said[0])
+                return random.choice(phrases.DAYS).format(field=words, record=said[0])
             case Aim.DIFFERENCE:
-                return random.choice(phrases.DIFFERENCES).format(field=named, first=said[0], second=said[1])
+                return random.choice(phrases.DIFFERENCES).format(field=words, first=said[0], second=said[1])
             case _:
                 assert want.where is not None
                 by = self._routes.field(want.table, want.where[0])
                 assert by is not None
                 texts = phrases.COUNTS if want.aim is Aim.COUNT else phrases.SUMS
-                return random.choice(texts).format(table=table, where=by.words, value=want.where[1], field=named)
+                return random.choice(texts).format(table=table, where=by.words, value=want.where[1], field=words)
 
     def identity(self, profile: Record, by_email: bool, wrong: str | None) -> tuple[UserFact, ...]:
         """What the user knows of the own identity."""
@@ -213,5 +214,3 @@ def facts_of(worded: Sequence[Worded], identity: Sequence[UserFact]) -> tuple[Us
             found.setdefault(fact.name, fact)
     return tuple(found.values())
 
-
-__all__ = ["NEW", "SAME", "Operation", "Phrase", "Wording", "Worded", "facts_of", "framed"]
