@@ -195,7 +195,8 @@ class Drawer:
         each, key = self.compile(form["each"], where), form.get("key")
 
         def draw(scope: Scope, random: Random) -> list[Any]:
-            wanted, found, seen = number(scope, random), [], set()
+            found: list[Any] = []
+            wanted, seen = number(scope, random), set()
             inner = dict(scope)
             for _ in range(_TRIES):
                 if len(found) == wanted:
