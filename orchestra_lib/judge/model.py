@@ -4,15 +4,11 @@ The answer is data: it stands in a fence whose mark is new for each request, and
 in it. The reply is one JSON object; whatever else it says is asked for once more, and then counts as no verdict.
 """
 
-import re
-import secrets
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
 from typing import Any
 
-from orchestra_lib.chat import inert
-from orchestra_lib.errors import ProviderFault
-from orchestra_lib.generation import ChatRequest, Completion
+from orchestra_lib.asking import ask, fenced, new_fence
+from orchestra_lib.generation import ChatRequest
 from orchestra_lib.json_text import objects
 from orchestra_lib.judge.verdict import Verdict, shown
 from orchestra_lib.pricing import Attempt
@@ -73,7 +69,7 @@ async def judge(
     question: Question,
     *,
     answer_first: bool = False,
-    nonce: Callable[[], str] = lambda: secrets.token_hex(8),
+    nonce: Callable[[], str] = new_fence,
 ) -> Judgement:
     """Ask once, and once more when the reply is no single verdict. Raises what the model raises.
 
@@ -81,21 +77,10 @@ async def judge(
     the attempts of both requests.
     """
     messages = _messages(question, nonce(), answer_first=answer_first)
-    attempts: tuple[Attempt, ...] = ()
-    why = ""
-    for _ in range(2):
-        try:
-            reply = await _ask(model, messages)
-        except ProviderFault as fault:
-            fault.attempts = (*attempts, *fault.attempts)
-            raise
-        attempts += reply.attempts
-        verdict, why = read(reply.content)
-        if verdict is not None:
-            return Judgement(verdict=verdict, attempts=attempts)
-        said = inert(reply.content[:1_000]) or "(nothing)"
-        messages = (*messages, {"role": "assistant", "content": said}, {"role": "user", "content": _AGAIN})
-    return Judgement(verdict=None, attempts=attempts, why=f"the judge gave no verdict, asked twice: {why}")
+    request = ChatRequest(messages=messages, schema=_SCHEMA, max_tokens=_MAX_TOKENS)
+    asked = await ask(model, request, read, again=_AGAIN)
+    why = None if asked.value is not None else f"the judge gave no verdict, asked twice: {asked.why}"
+    return Judgement(verdict=asked.value, attempts=asked.attempts, why=why)
 
 
 def read(text: str) -> tuple[Verdict | None, str]:
@@ -115,34 +100,22 @@ def read(text: str) -> tuple[Verdict | None, str]:
     return Verdict(outcome=VERDICTS[word], reason=words[:600]), ""
 
 
-async def _ask(model: ChatModel, messages: tuple[Mapping[str, Any], ...]) -> Completion:
-    request = ChatRequest(messages=messages, schema=_SCHEMA, max_tokens=_MAX_TOKENS)
-    async with aclosing(model.stream(request)) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, Completion):
-                return piece
-    raise RuntimeError(f"the model {model.name} ended its stream without a completion")
-
-
 def _messages(question: Question, fence: str, *, answer_first: bool) -> tuple[Mapping[str, Any], ...]:
     rule = _WITHOUT if question.reference is None else _WITH_REFERENCE
     parts = [("ANSWER TO GRADE", question.answer, MAX_ANSWER_CHARS)]
     if question.reference is not None:
         parts.insert(len(parts) if answer_first else 0, ("REFERENCE ANSWER", question.reference, MAX_REFERENCE_CHARS))
     parts.insert(0, ("TASK", question.task, MAX_TASK_CHARS))
-    fenced = "\n\n".join(f"{name}\nBEGIN {fence}\n{_cut(text, most, fence)}\nEND {fence}" for name, text, most in parts)
+    held = "\n\n".join(fenced(name, _cut(text, most), fence) for name, text, most in parts)
     return (
         {"role": "system", "content": _ROLE.format(rule=rule, fence=fence)},
-        {"role": "user", "content": f"{fenced}\n\nGrade the answer. Reply with the JSON object."},
+        {"role": "user", "content": f"{held}\n\nGrade the answer. Reply with the JSON object."},
     )
 
 
-_FENCE = re.compile(r"^([ \t]*)(BEGIN|END)\b", re.MULTILINE)
-
-
-def _cut(text: str, most: int, fence: str) -> str:
-    """Both ends of a text that is too long; results stand at the end. What looks like a fence is none any more."""
-    if len(text) > most:
-        head = most // 4
-        text = f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[head - most :]}"
-    return inert(_FENCE.sub(r"\1> \2", text.replace(fence, "…")))
+def _cut(text: str, most: int) -> str:
+    """Both ends of a text that is too long; results stand at the end."""
+    if len(text) <= most:
+        return text
+    head = most // 4
+    return f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[head - most :]}"
