@@ -53,12 +53,10 @@ def rescore(
 
     Raises `BadInput` for a weight on a tool that no run lists.
     """
-    offered: set[str] = set()
+    if preference is not None and preference.tools and (offered := scan.offered(store, wanted)):
+        check_tools(preference, offered)
     for batch in scan.batches(store, wanted):
-        offered |= {tool for line in batch.lines for tool in line.tools}
         yield from _scored(store, batch, preference, prices, mode)
-    if preference is not None and offered:
-        check_tools(preference, sorted(offered))
 
 
 def _scored(

@@ -8,6 +8,7 @@ import pytest
 from episodes import trajectory
 
 from orchestra_lib.cli import main
+from orchestra_lib.cli.terminal import print_json, print_json_rows
 from orchestra_lib.store.store import Store
 
 ROWS = [
@@ -165,3 +166,28 @@ def test_a_group_is_named_and_all_groups_are_weighed_at_once(reward, stored, tmp
     assert "2 groups of 4 rollouts, 1 of them in the loss; no model was called" in err
     assert "single" not in reward("--all", "--text", "2 + 2")[1]
     assert reward("mine", "--all")[0] == reward()[0] == reward("mine", "--text", "x")[0] == 2
+
+
+def test_rows_are_printed_as_they_come_and_are_the_same_list(capsys):
+    rows = [{"id": "a", "text": "x\ny\u202e"}, {"id": "b", "parts": {"cost": [1, 2]}}]
+    said = []
+
+    def coming():
+        for row in rows:
+            yield row
+            said.append(capsys.readouterr().out)
+
+    print_json_rows(coming())
+    assert ['"id": "a"' in said[0], '"id": "b"' in said[1]] == [True, True]
+    streamed = "".join(said) + capsys.readouterr().out
+    print_json(rows)
+    assert streamed == capsys.readouterr().out
+    print_json_rows([])
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_a_weight_on_a_tool_that_no_run_lists_is_refused_before_anything_is_printed(reward, stored, tmp_path):
+    with Store.open(tmp_path) as store:
+        store.group("mine", RUNS)
+    code, out, err = reward("--all", "--json", "--prefer", "tool.gpt=1")
+    assert (code, out, "weighs 'gpt', which no rollout lists" in err) == (2, "", True)

@@ -1,14 +1,25 @@
 """Why this reward: a group of stored runs, or of rows in a file, scored under any preference and price table."""
 
 import json as json_module
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
+from orchestra_lib.cli.terminal import (
+    OUTCOMES,
+    dollars,
+    note,
+    one_line,
+    print_json,
+    print_json_rows,
+    print_table,
+    printable,
+    seconds,
+)
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.grouping import group
@@ -124,23 +135,50 @@ def _runs(names: Sequence[str]) -> list[Trajectory]:
 def _rescore(wanted: Filter, preference: Preference | None, prices: str | None, mode: Mode, json: bool) -> None:
     table = None if prices is None else find_table(home(), prices)
     with Store.open(home()) as store:
-        found = list(rescore(store, wanted, preference=preference, prices=table, mode=mode))
-    scored = [one for one in found if isinstance(one, Scored)]
-    if json:
-        print_json([row for one in scored for row in _scored_rows(one)])
-    else:
-        head = ("group", "runs", "compared", "solved", "mean R", "std", "in the loss")
-        print_table(head, [_scored_line(one) for one in scored])
-    for one in found:
-        if isinstance(one, Refused):
+        tally = _Tally()
+        scored = tally.over(rescore(store, wanted, preference=preference, prices=table, mode=mode))
+        if json:
+            print_json_rows(row for one in scored for row in _scored_rows(one))
+        else:
+            head = ("group", "runs", "compared", "solved", "mean R", "std", "in the loss")
+            print_table(head, [_scored_line(one) for one in scored])
+    tally.tell()
+
+
+class _Tally:
+    """What is said of all groups together, counted while they pass: of many thousands none is kept."""
+
+    def __init__(self) -> None:
+        self.refused: list[Refused] = []
+        self.counts: Counter[str] = Counter()
+        self.prices: set[tuple[str, date, bool]] = set()
+
+    def over(self, found: Iterable[Scored | Refused]) -> Iterator[Scored]:
+        """The groups that have rewards, as they come."""
+        for one in found:
+            if isinstance(one, Refused):
+                self.refused.append(one)
+                continue
+            self.counts["groups"] += 1
+            self.counts["kept"] += one.report.why is None
+            self.counts["rollouts"] += len(one.rollouts)
+            self.counts["simulated"] += sum(rollout.simulated for rollout in one.rollouts)
+            self.prices.add(one.prices)
+            yield one
+
+    def tell(self) -> None:
+        """Say it on stderr, under the rows."""
+        for one in self.refused:
             note(f"group {one.group} left out: {one.why}")
-    rollouts = sum(len(one.rollouts) for one in scored)
-    kept = sum(one.report.why is None for one in scored)
-    note(f"{len(scored):,} groups of {rollouts:,} rollouts, {kept:,} of them in the loss; no model was called")
-    for name, dated, nominal in sorted({one.prices for one in scored}):
-        note(f"priced by {name} of {dated}{', nominal: nobody is billed' if nominal else ''}")
-    if simulated := sum(one.simulated for group in scored for one in group.rollouts):
-        note(f"simulated: {simulated:,} of {rollouts:,}; their tools answer from a stated profile")
+        groups, rollouts = self.counts["groups"], self.counts["rollouts"]
+        note(
+            f"{groups:,} groups of {rollouts:,} rollouts, {self.counts['kept']:,} of them in the loss; "
+            "no model was called"
+        )
+        for name, dated, nominal in sorted(self.prices):
+            note(f"priced by {name} of {dated}{', nominal: nobody is billed' if nominal else ''}")
+        if simulated := self.counts["simulated"]:
+            note(f"simulated: {simulated:,} of {rollouts:,}; their tools answer from a stated profile")
 
 
 def _scored_rows(one: Scored) -> list[dict[str, Any]]:
@@ -202,15 +240,12 @@ def _part(row: RolloutReward, name: str) -> float:
     return row.components[name].contribution if name in row.components else 0.0
 
 
-_OUTCOMES = {True: "solved", False: "not solved", None: "ungraded"}
-
-
 def _line(row: RolloutReward, facts: Rollout, weighed: Sequence[str]) -> list[str]:
     said = "yes" if row.kept else f"no: {row.why}"
     dropped = f", without turns {', '.join(map(str, row.dropped_turns))}" if row.kept and row.dropped_turns else ""
     return [
         row.id,
-        _OUTCOMES[facts.outcome],
+        OUTCOMES[facts.outcome],
         dollars(facts.cost_usd),
         seconds(facts.latency_s),
         *(f"{_part(row, name):.2f}" if row.components else "—" for name in weighed),

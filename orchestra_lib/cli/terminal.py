@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from textwrap import indent
 from typing import Any
 
 from orchestra_lib.json_writing import spoken
@@ -11,7 +12,9 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u20
 """Control, zero-width and bidirectional characters; tab and line feed may stay."""
 
 VERDICTS = {True: "solved", False: "not solved", None: "unknown"}
-"""An outcome as people read it."""
+"""What one grader says, as people read it."""
+OUTCOMES = {**VERDICTS, None: "ungraded"}
+"""The outcome of a run, as people read it."""
 
 
 def printable(text: str) -> str:
@@ -37,8 +40,20 @@ def note(message: str) -> None:
 
 def print_json(data: Any) -> None:
     """JSON to stdout; escapes keep control characters from the terminal."""
-    text = spoken(data, indent=2, default=str)
-    print(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    print(_json(data))
+
+
+def print_json_rows(rows: Iterable[Any]) -> None:
+    """The JSON list of these rows to stdout, each as it comes; the same text as the whole list at once would be."""
+    lead = "["
+    for row in rows:
+        print(f"{lead}\n{indent(_json(row), '  ')}", end="")
+        lead = ","
+    print("[]" if lead == "[" else "\n]")
+
+
+def _json(data: Any) -> str:
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", spoken(data, indent=2, default=str))
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -88,6 +88,16 @@ def batches(store: Store, wanted: Filter) -> Iterator[Batch]:
         yield _batch(store, found)
 
 
+def offered(store: Store, wanted: Filter) -> tuple[str, ...]:
+    """The tools that the grouped runs behind a filter had on offer, in order."""
+    clause, parameters = where(wanted)
+    sql = (
+        f"SELECT DISTINCT unnest(tools) AS tool FROM trajectories WHERE {clause} "  # noqa: S608  # our own words
+        "AND id IN (SELECT run_id FROM group_members) ORDER BY tool"
+    )
+    return tuple(row["tool"] for row in store.select(sql, parameters))
+
+
 def attempts(store: Store, run_ids: Collection[str]) -> Mapping[str, list[tuple[str, Attempt]]]:
     """Every attempt of these runs with its payee. Tokens written to a cache stand in no column."""
     found: dict[str, list[tuple[str, Attempt]]] = {run_id: [] for run_id in run_ids}
