@@ -47,13 +47,18 @@ class Offered:
 
 @record
 class Drawn:
-    """A vector that was drawn, and the clauses that say it; `opening` tells of the situation."""
+    """A vector that was drawn, and the clauses that say it; `opening` tells of the situation.
+
+    The clauses speak of the tools `about`; each other tool weighs `others`.
+    """
 
     split: str
     situation: str
     opening: str
     clauses: tuple[str, ...]
     preference: Preference
+    about: tuple[str, ...] = ()
+    others: float = 0.0
 
 
 def draw(seed: int, split: str, at: int, offered: Offered) -> Drawn:
@@ -71,7 +76,7 @@ def draw(seed: int, split: str, at: int, offered: Offered) -> Drawn:
         tools |= named
         clauses += words
     chance.shuffle(clauses)
-    weights = tools if offered.extension else lifted(tools, offered.names)
+    weights, others = (tools, 0.0) if offered.extension else lifted(tools, offered.names)
     preference = Preference(**{**dict.fromkeys(GOALS, 0.0), **goals}, tools=weights)  # type: ignore[arg-type]
     return Drawn(
         split=split,
@@ -79,6 +84,8 @@ def draw(seed: int, split: str, at: int, offered: Offered) -> Drawn:
         opening=chance.choice(situation.openings),
         clauses=tuple(clauses),
         preference=preference,
+        about=tuple(name for name in offered.names if name in tools),
+        others=others,
     )
 
 
@@ -109,17 +116,19 @@ _IMPERATIVES = frozenset(
 )  # fmt: skip
 
 
-def lifted(tools: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+def lifted(tools: Mapping[str, float], names: Sequence[str]) -> tuple[dict[str, float], float]:
     """Weights in the paper's range that say the same: where some lie below 0, all are moved and scaled into [0, 1].
 
-    So a tool that is avoided weighs 0 and one that nobody speaks of more. Weights of 0 are left out.
+    So a tool that is avoided weighs 0 and one that nobody speaks of more: what that weighs comes second. Weights of 0
+    are left out.
     """
     low = min(tools.values(), default=0.0)
+    others = 0.0
     if low < 0:
-        high = max(tools.get(name, 0.0) for name in names)
-        scale = high - low
+        scale = max(tools.get(name, 0.0) for name in names) - low
+        others = round(min(1.0, -low / scale), 6) if scale else 0.0
         tools = {name: (tools.get(name, 0.0) - low) / scale if scale else 0.0 for name in names}
-    return {name: round(weight, 6) for name, weight in tools.items() if weight}
+    return {name: round(weight, 6) for name, weight in tools.items() if weight}, others
 
 
 def seeded(seed: int, what: str) -> Random:

@@ -11,7 +11,7 @@ that "avoid APIs" is said by 0 for the APIs and 1 for the other tools; with `ext
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import GOALS, MAX_SENTENCE, Preference
@@ -35,7 +35,8 @@ _CANDIDATES = 20
 class Pair:
     """An instruction and its vector over `tools` and the goals. `by` is who worded it: `rules` or `model:NAME`.
 
-    Tools that `preference` does not name weigh 0. Situations of one split do not occur in the other.
+    Tools that `preference` does not name weigh 0. The instruction speaks of the tools `about`; one that was not on
+    offer when it was made weighs `others`. Situations of one split do not occur in the other.
     """
 
     id: str
@@ -44,12 +45,26 @@ class Pair:
     instruction: str
     tools: tuple[str, ...]
     preference: Preference
+    about: tuple[str, ...] = ()
+    others: float = 0.0
     by: str = "rules"
 
     @property
     def extension(self) -> bool:
         """Whether a weight lies below 0, outside the paper's range."""
         return any(weight < 0 for weight in self.preference.tools.values())
+
+    def over(self, tools: Iterable[str]) -> Preference | None:
+        """The preference where these tools are on offer, in the instruction's words; None when it speaks of another."""
+        names = list(tools)
+        if not set(self.about) <= set(names):
+            return None
+        weights = {name: self.preference.weight(name) if name in self.tools else self.others for name in names}
+        return replace(
+            self.preference,
+            tools={name: weight for name, weight in weights.items() if weight},
+            sentence=self.instruction,
+        )
 
 
 @record
@@ -110,6 +125,8 @@ class Sieve:
             instruction=instruction,
             tools=self._offered.names,
             preference=drawn.preference,
+            about=drawn.about,
+            others=drawn.others,
             by=by,
         )
         why = disagreement(pair, self._offered)

@@ -73,10 +73,7 @@ def read_preference(sentence: str, tools: Sequence[ToolSpec], remote: Collection
     The sentence becomes the preference's own, so that the orchestrator reads the user's words. Raises `BadInput`
     for one that is empty or over 600 characters.
     """
-    if not sentence.strip():
-        raise BadInput("the sentence is empty; say what you prefer, for example: be quick, avoid paid APIs")
-    if len(sentence) > MAX_SENTENCE:
-        raise BadInput(f"the preference sentence has {len(sentence):,} characters; keep it under {MAX_SENTENCE}")
+    check_sentence(sentence)
     text, mentions = _mentions(_plain(sentence), _vocabulary(tools, remote))
     reader = _Reader(mentions, tools, remote)
     reader.read(text)
@@ -90,6 +87,14 @@ def read_preference(sentence: str, tools: Sequence[ToolSpec], remote: Collection
         not_understood=tuple(reader.lost),
         no_tool=tuple(dict.fromkeys(reader.moot)),
     )
+
+
+def check_sentence(sentence: str) -> None:
+    """Raise `BadInput` for a sentence that is empty or over 600 characters."""
+    if not sentence.strip():
+        raise BadInput("the sentence is empty; say what you prefer, for example: be quick, avoid paid APIs")
+    if len(sentence) > MAX_SENTENCE:
+        raise BadInput(f"the preference sentence has {len(sentence):,} characters; keep it under {MAX_SENTENCE}")
 
 
 _TOOL = "tool."

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -132,6 +133,23 @@ def test_what_an_instruction_does_not_say_is_named(instruction, weights, goals, 
     assert disagreement(pair(instruction, weights, **goals), PAPER).startswith(why)
 
 
+@given(seed=st.integers(0, 99), on_offer=st.sets(st.sampled_from((*NAMES, "new"))))
+def test_a_pair_fits_where_the_tools_it_speaks_of_are_on_offer(seed, on_offer):
+    for one in few(seed):
+        found = one.over(sorted(on_offer))
+        assert (found is None) == (not set(one.about) <= on_offer)
+        if found is not None:
+            assert found.sentence == one.instruction
+            assert set(found.tools) <= on_offer
+            assert all(found.weight(name) == one.preference.weight(name) for name in on_offer - {"new"})
+            assert "new" not in on_offer or found.weight("new") == one.others
+
+
+@cache
+def few(seed):
+    return generate(4, seed, PAPER)[0]
+
+
 def test_a_wish_about_a_tool_may_stand_against_one_about_its_kind():
     assert contradiction(read("avoid search but prefer local search").understood) is None
 
@@ -141,7 +159,8 @@ weights = st.dictionaries(st.sampled_from(NAMES), st.sampled_from([-1.0, -0.5, 0
 
 @given(tools=weights)
 def test_lifting_keeps_the_order_and_the_papers_range(tools):
-    found = lifted(tools, NAMES)
+    found, others = lifted(tools, NAMES)
+    assert all(found.get(name, 0) == others for name in NAMES if name not in tools)
     assert all(0 < weight <= 1 for weight in found.values())
     for one in NAMES:
         for other in NAMES:

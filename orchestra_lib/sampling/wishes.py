@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import Protocol
 
+from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import Preference, describe
+from orchestra_lib.preference_pairs import Pair
 
 OUTCOME, GOAL = (1.0, 1.0, 0.8, 0.5), (0.0, 0.2, 0.5, 1.0)
 LIKED, AVOIDED = (0.5, 1.0), (-0.5, -1.0)
@@ -35,6 +37,32 @@ class DrawnWish:
 
     def _weight(self, draw: Random) -> float:
         return draw.choice(AVOIDED if draw.random() < self._avoid_share else LIKED)
+
+
+class PairWish:
+    """Draws from pairs of instruction and vector, one of those that speak of no tool that is not on offer.
+
+    The model reads the pair's instruction. Raises `BadInput` where there are no pairs, and when none fits.
+    """
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        if not pairs:
+            raise BadInput("there are no pairs to draw wishes from")
+        self._pairs = tuple(pairs)
+        self._fitting: dict[tuple[str, ...], list[Preference]] = {}
+
+    def __call__(self, draw: Random, tools: Sequence[str]) -> Preference:
+        offered = tuple(tools)
+        if offered not in self._fitting:
+            found = (pair.over(offered) for pair in self._pairs)
+            self._fitting[offered] = [preference for preference in found if preference is not None]
+        if not self._fitting[offered]:
+            names = ", ".join(offered)
+            raise BadInput(
+                f"no pair fits an instance with the tools {names}: each speaks of another tool; "
+                f"`orchestra preferences generate --tools {names.replace(' ', '')}` makes some that do"
+            )
+        return draw.choice(self._fitting[offered])
 
 
 def words_of(preference: Preference, tools: Sequence[str]) -> str:
