@@ -12,6 +12,7 @@ from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.json_writing import dumps
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.record import record
+from orchestra_lib.store.journal_file import write_all
 
 
 @record
@@ -93,7 +94,7 @@ class Journal:
         first = self._parsed(lines[0], 1)
         if first != {"proposing": json.loads(dumps(facts))}:
             raise BadInput(
-                f"{self._file}: it was begun for something else: {dumps(first)[:300]}; name another folder, or remove it"
+                f"{self._file} was begun for something else: {dumps(first)[:300]}; name another folder, or remove it"
             )
         return [
             from_data(self._parsed(line, number), Try, where=f"{self._file}:{number}")
@@ -107,10 +108,8 @@ class Journal:
             raise BadInput(f"{self._file}:{number}: not JSON ({error}); remove the file to begin anew") from None
 
     def _write(self, line: str) -> None:
-        data = f"{line}\n".encode()
         try:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
+            write_all(self._descriptor, f"{line}\n".encode())
             os.fsync(self._descriptor)
         except OSError as error:
             raise StoreFault(f"cannot write the journal {self._file}: {error.strerror}") from None
