@@ -7,29 +7,23 @@ and stored in one way.
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from orchestra_lib import chat, grading, toolorchestra
+from orchestra_lib import chat, grading
 from orchestra_lib import play as loop
-from orchestra_lib.assigning import Assignments, task_of, tools_of, with_parameters
-from orchestra_lib.check import Check
-from orchestra_lib.environment.assignment import Assignment
-from orchestra_lib.environment.domain import World
+from orchestra_lib.assigning import Assignments, task_of
+from orchestra_lib.casting import TRY_OUT, Casting, Stage, edited
+from orchestra_lib.casting import Order as Order
 from orchestra_lib.environment.domain_tools import domain_prices
-from orchestra_lib.environment.policy_text import policy_text
-from orchestra_lib.environment.success import golden_of
-from orchestra_lib.errors import BadInput, ModelMistake, NewerSchema
-from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunStarted, TurnStarted, apply, fold
-from orchestra_lib.forking import AskedCall, Edited, restore, shared
-from orchestra_lib.limits import Limits
+from orchestra_lib.errors import BadInput, NewerSchema
+from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunStarted, apply, fold
+from orchestra_lib.forking import restore, shared
 from orchestra_lib.model.weights import WeightsStatus
-from orchestra_lib.policy.scripted import Scripted
-from orchestra_lib.preference import Preference, describe
+from orchestra_lib.preference import describe
 from orchestra_lib.pricelist import find_table, load_tables
 from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.protocols import Policy, PolicySpec, Tool
@@ -40,53 +34,10 @@ from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.groups import checked_group
 from orchestra_lib.store.journal import Journal
 from orchestra_lib.store.store import Store
-from orchestra_lib.task import Assigned, Task
-from orchestra_lib.tool import ToolCall, ToolSpec
-from orchestra_lib.toolkit.arguments import check
-from orchestra_lib.trajectory import Fork, Setting, Trajectory
+from orchestra_lib.task import Task
+from orchestra_lib.tool import ToolSpec
+from orchestra_lib.trajectory import Setting, Trajectory
 from orchestra_lib.unfolding import unfold
-
-
-@record
-class Order:
-    """What a user asks for. `tools` None means every tool that is on.
-
-    Protocol `toolorchestra` brings its own three tools, behind which the models at hand stand as aliases.
-    The orchestrator `try-out` makes one call of one tool with `arguments`, as a person gave them. Runs of one `group`
-    are rollouts to compare. With a `fork` the run begins with the turns of another one; `call` is then what is done in
-    the first turn of its own, in place of what the orchestrator would do. With a `reference` the run is graded when it
-    has ended, by `check` or by the one that fits; a `check` by a model waits until somebody asks for it.
-    An `assignment`, `DOMAIN/ID` or one as it is, takes the place of task, reference and check: the run goes on in its
-    domain, whose operations stand beside `tools` (None: no others), and is judged there. `user` names the model that
-    plays the user; None is the user that answers by rules.
-    """
-
-    task: str = ""
-    orchestrator: str = "conductor"
-    protocol: str = chat.PROTOCOL
-    preference: Preference = Preference()
-    tools: tuple[str, ...] | None = None
-    prices: str = "nominal"
-    limits: Limits = Limits()
-    seed: int | None = None
-    arguments: Mapping[str, Any] | None = None
-    group: str | None = None
-    fork: Fork | None = None
-    call: AskedCall | None = None
-    reference: str | None = None
-    check: Check | None = None
-    assignment: str | Assignment | None = None
-    user: str | None = None
-
-
-@record
-class _Stage:
-    """The domain that a run goes on in."""
-
-    world: World
-    assigned: Assigned
-    assignment: Assignment
-    tools: tuple[Tool, ...]
 
 
 @record
@@ -95,10 +46,6 @@ class _Prepared:
     policy: Policy
     tools: tuple[Tool, ...]
     history: tuple[Event, ...] = ()
-
-
-TRY_OUT = "try-out"
-"""The orchestrator of a call that a person made by hand."""
 
 
 class Workbench:
@@ -121,6 +68,7 @@ class Workbench:
         self.store = Store(home)
         self.roster = roster or Roster(home)
         self.assignments = Assignments(home)
+        self.casting = Casting(self.roster, self.assignments)
         self._now, self._new_id = now, new_id or new_run_id
 
     def orchestrators(self) -> tuple[Offer, ...]:
@@ -225,24 +173,7 @@ class Workbench:
             raise
         return replace(setting, fork=replace(setting.fork, restored=said))
 
-    def _stage(self, order: Order) -> _Stage | None:
-        """The domain of an order with an assignment. Raises `BadInput`."""
-        if order.assignment is None:
-            if order.user is not None:
-                raise BadInput("a model that plays the user belongs to an assignment; name one")
-            return None
-        if order.task or order.reference is not None or order.check is not None:
-            raise BadInput("an assignment brings its own task and its own check; leave task, reference and check out")
-        named = order.assignment
-        assignment = self.assignments.find(named) if isinstance(named, str) else named
-        world = with_parameters(self.assignments.world(assignment.domain), assignment)
-        golden_of(world, assignment)
-        model = None if order.user is None else self.roster.chat_model(order.user)
-        assigned = self.assignments.assigned(assignment, order.user)
-        tools = tools_of(world, assignment, model, order.seed)
-        return _Stage(world=world, assigned=assigned, assignment=assignment, tools=tools)
-
-    def _origin(self, order: Order, stage: _Stage | None) -> tuple[Task, tuple[Event, ...]]:
+    def _origin(self, order: Order, stage: Stage | None) -> tuple[Task, tuple[Event, ...]]:
         """The task of an order, and the events that the run begins with."""
         if stage is not None:
             task = task_of(stage.world, stage.assignment, order.protocol)
@@ -294,11 +225,11 @@ class Workbench:
             return None
 
     def _prepare(self, order: Order, run_id: str) -> _Prepared:
-        stage = self._stage(order)
+        stage = self.casting.stage(order)
         task, history = self._origin(order, stage)
         grading.check_task(task)
-        policy, tools = self._cast(order) if stage is None else self._cast_in(stage, order)
-        policy = _edited(policy, tools, order.call, history)
+        policy, tools = self.casting.cast(order, stage)
+        policy = edited(policy, tools, order.call, history)
         known = {spec.name for spec, _ in self.tools()} | {tool.spec.name for tool in tools}
         for name in order.preference.tools:
             if name not in known:
@@ -329,56 +260,6 @@ class Workbench:
         )
         return _Prepared(setting=setting, policy=policy, tools=tools, history=history)
 
-    def _cast(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
-        if order.orchestrator == TRY_OUT:
-            return self._by_hand(order)
-        if order.protocol == chat.PROTOCOL:
-            return self.roster.orchestrator(order.orchestrator), self._chosen(order.tools)
-        if order.protocol != toolorchestra.PROTOCOL:
-            raise BadInput(_no_protocol(order.protocol))
-        policy, tools = self.roster.ensemble(order.orchestrator)
-        if order.tools is not None:
-            offered = {tool.spec.name: tool for tool in tools}
-            for name in order.tools:
-                if name not in offered:
-                    raise BadInput(f"there is no tool {name!r} in this protocol; the tools are {', '.join(offered)}")
-            tools = tuple(offered[name] for name in order.tools)
-        return policy, tools
-
-    def _cast_in(self, stage: _Stage, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
-        """Who conducts in a domain, with its operations before whatever else is asked for."""
-        own = {tool.spec.name for tool in stage.tools}
-        others = tuple(name for name in order.tools or () if name not in own)
-        if order.orchestrator == TRY_OUT:
-            raise BadInput("a tool is tried out without an assignment")
-        if order.protocol == chat.PROTOCOL:
-            return self.roster.orchestrator(order.orchestrator), (*stage.tools, *self._chosen(others))
-        if order.protocol != toolorchestra.PROTOCOL:
-            raise BadInput(_no_protocol(order.protocol))
-        return self.roster.ensemble_in_domain(order.orchestrator, policy_text(stage.world.domain), stage.tools)
-
-    def _by_hand(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
-        tools = self._chosen(order.tools or ())
-        if len(tools) != 1 or order.arguments is None:
-            raise BadInput("to try a tool out, name one tool and give its arguments")
-        name = tools[0].spec.name
-        try:
-            check(tools[0].spec, ToolCall.of("call_1_1", name, order.arguments))
-        except ModelMistake as mistake:
-            raise BadInput(str(mistake)) from None
-        return Scripted([[(name, dict(order.arguments))], "Tried out."], name=TRY_OUT), tools
-
-    def _chosen(self, names: tuple[str, ...] | None) -> tuple[Tool, ...]:
-        off = {spec.name: why for spec, why in self.tools()}
-        if names is None:
-            return tuple(self.roster.tool(name) for name, why in off.items() if why is None)
-        for name in names:
-            if name not in off:
-                raise BadInput(f"there is no tool {name!r}; the tools are {', '.join(off)}")
-            if off[name] is not None:
-                raise BadInput(f"the tool {name} is off: {off[name]}")
-        return tuple(self.roster.tool(name) for name in dict.fromkeys(names))
-
     def _table(self, name: str) -> PriceTable:
         """The table with the prices of today; one that was replaced is named by its date."""
         return find_table(self.home, name).at(self._now().date())
@@ -395,25 +276,6 @@ class Workbench:
         """Stop the models' processes and let go of the store."""
         await self.roster.close()
         self.store.close()
-
-
-def _edited(policy: Policy, tools: Sequence[Tool], asked: AskedCall | None, history: Sequence[Event]) -> Policy:
-    """The policy, or the person who makes the next turn in its place. Raises `BadInput` for a call that cannot be."""
-    if asked is None:
-        return policy
-    tool = next((tool for tool in tools if tool.spec.name == asked.tool), None)
-    if tool is None:
-        names = ", ".join(tool.spec.name for tool in tools) or "none"
-        raise BadInput(f"the edited call names {asked.tool!r}, which is not on offer; the tools are {names}")
-    try:
-        check(tool.spec, ToolCall.of("edited", asked.tool, asked.arguments))
-    except ModelMistake as mistake:
-        raise BadInput(str(mistake)) from None
-    return Edited(policy, sum(isinstance(event, TurnStarted) for event in history), asked)
-
-
-def _no_protocol(name: str) -> str:
-    return f"there is no protocol {name!r}; there are {chat.PROTOCOL} and {toolorchestra.PROTOCOL}"
 
 
 def _attempts(events: Sequence[Event]) -> Iterator[Attempt]:

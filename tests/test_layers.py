@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "assigning", "calling", "casting", "configuration", "ensemble", "export", "forking", "grading",
+    "assigning", "calling", "casting", "configuration", "ensemble", "export", "following", "forking", "grading",
     "grouping", "importing", "play", "players", "pricelist", "published", "replay_process", "replaying",
     "rescoring", "roster", "sampling", "synthesis", "wishing", "workbench",
 )  # fmt: skip
