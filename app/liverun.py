@@ -23,18 +23,22 @@ class Frame:
     streamed: bool = False
 
 
-def frames(events: list[Event]) -> list[Frame]:
-    """A stored run as the frames that a viewer of the live run got, without the streamed pieces."""
+def frames(events: list[Event], after: int = 0) -> list[Frame]:
+    """A stored run as the frames with a number above `after` that a viewer of the live run got, without streamed text.
+
+    The bills on the way are left out, since they come all at once: the first has one and the last.
+    """
     trajectory: Trajectory | None = None
     made: list[Frame] = []
     for event in events:
         trajectory = apply(trajectory, event)
-        made.append(_frame(event, trajectory))
+        if event.seq > after:
+            made.append(_frame(event, trajectory, billed=event is events[0] or event is events[-1]))
     return made
 
 
-def _frame(event: Event, trajectory: Trajectory) -> Frame:
-    data = codec.dumps(views.frame(event, trajectory))
+def _frame(event: Event, trajectory: Trajectory, *, billed: bool | None = None) -> Frame:
+    data = codec.dumps(views.frame(event, trajectory, billed=billed))
     return Frame(seq=event.seq, data=data, streamed=event.kind == "streamed")
 
 

@@ -45,10 +45,9 @@ async def live(run: LiveRun, after: int) -> AsyncIterator[str]:
 async def stored(runs: RunManager, run_id: str, events: list[Event], after: int) -> AsyncIterator[str]:
     """A run from its journal; while another process still writes it, the stream goes on with what it adds."""
     while True:
-        for frame in await asyncio.to_thread(frames, events):
-            if frame.seq > after:
-                after = frame.seq
-                yield _message(frame)
+        for frame in await asyncio.to_thread(frames, events, after):
+            after = frame.seq
+            yield _message(frame)
         if any(isinstance(event, RunFinished) for event in events):
             break
         going_on = await asyncio.to_thread(runs.is_written, run_id)

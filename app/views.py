@@ -32,35 +32,43 @@ _LONG_BILL_EVERY = 251
 Data = dict[str, Any]
 
 
-def frame(event: Event, trajectory: Trajectory) -> Data:
+def frame(event: Event, trajectory: Trajectory, *, billed: bool | None = None) -> Data:
     """One message of a run's stream: the event as JSON and what follows from it under `derived`.
 
     `trajectory` is the fold up to and with `event`. Raw model text and token ids stay in the
-    journal: no page shows them while a run goes on.
+    journal: no page shows them while a run goes on. `billed` says whether the bill so far goes with
+    it; by default it does where the bill has changed, seldom in a long run.
     """
     match event:
         case Generated():
             # Twice the same text would double the stream: `raw_text` repeats reasoning and content.
-            shown = replace(event, generation=replace(event.generation, raw_text="", token_ids=None))
+            shown: Event = replace(event, generation=replace(event.generation, raw_text="", token_ids=None))
             derived = _spent(event.generation.attempts, trajectory.setting.prices)
-            if not _is_long(trajectory) or _is_due(event, trajectory):
-                derived["bill"] = bill_view(trajectory)
-            return {**codec.to_data(shown), "derived": derived}
         case CallFinished():
-            shown_call = replace(event, observation=_cut(event.observation))
-            spent = _spent(event.attempts, trajectory.setting.prices)
-            derived = {**_size(event.observation), **spent}
-            if not (_is_crowded(trajectory) or _is_long(trajectory)) or _is_due(event, trajectory):
-                derived["bill"] = bill_view(trajectory)
-            return {**codec.to_data(shown_call), "derived": derived}
-        case TurnFinished() if _is_crowded(trajectory):
-            return {**codec.to_data(event), "derived": {"bill": bill_view(trajectory)}}
-        case RunStarted() | RunFinished():
-            return {**codec.to_data(event), "derived": {"bill": bill_view(trajectory)}}
+            shown = replace(event, observation=_cut(event.observation))
+            derived = {**_size(event.observation), **_spent(event.attempts, trajectory.setting.prices)}
         case Graded(attempts=attempts) if attempts:
-            return {**codec.to_data(event), "derived": {"judge": judge_view(trajectory)}}
+            shown, derived = event, {"judge": judge_view(trajectory)}
         case _:
-            return {**codec.to_data(event), "derived": {}}
+            shown, derived = event, {}
+    if _bears_bill(event, trajectory) if billed is None else billed:
+        derived["bill"] = bill_view(trajectory)
+    return {**codec.to_data(shown), "derived": derived}
+
+
+def _bears_bill(event: Event, trajectory: Trajectory) -> bool:
+    """Whether the bill so far goes with this event of a run that is being played."""
+    match event:
+        case RunStarted() | RunFinished():
+            return True
+        case Generated():
+            return not _is_long(trajectory) or _is_due(event, trajectory)
+        case CallFinished():
+            return not (_is_crowded(trajectory) or _is_long(trajectory)) or _is_due(event, trajectory)
+        case TurnFinished():
+            return _is_crowded(trajectory)
+        case _:
+            return False
 
 
 def _is_long(trajectory: Trajectory) -> bool:
