@@ -1,22 +1,24 @@
 """Arguments with which an operation may be called, found by trying the rules on a live state."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from random import Random
 from typing import Any
 
 from orchestra_lib.environment.domain import World
+from orchestra_lib.environment.expression import STATE, Compiler, Evaluate
 from orchestra_lib.environment.operators import cents, moment
 from orchestra_lib.environment.schema import Field, FieldType, Mode, Operation, Rule, Table
 from orchestra_lib.environment.state import Record, State
-from orchestra_lib.errors import ModelMistake
+from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.record import record
 from orchestra_lib.synthesis.routes import PAYMENTS, Routes
 
 _TRIES = 60
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER, FieldType.MONEY)
 _PLAIN_AMOUNTS = (10, 20, 25, 40, 50, 75, 100, 120, 150, 200, 250, 300, 400, 500)
-_RELATED = 0.75
+_RELATED, _HELD, _EXACT = 0.75, 0.6, 0.6
 
 
 @record
@@ -37,6 +39,7 @@ class Candidates:
             one.value for one in world.domain.parameters if one.unit == "%" and isinstance(one.value, int | float)
         ]
         self._given = [one.value for one in world.domain.parameters if isinstance(one.value, int | float)]
+        self._compiled: dict[str, list[tuple[bool, Evaluate]]] = {}
         self._owners = list(world.records[routes.owner.name])
 
     def draw(
@@ -113,6 +116,16 @@ class Candidates:
         if table.owner and owner and not buys:
             keys: Sequence[str] = [one[table.key] for one in state.matching(table.name, table.owner, owner)]
             return random.choice(keys) if keys else None
+        held = [
+            part[table.key]
+            for row in related
+            for value in row.values()
+            if isinstance(value, list)
+            for part in value
+            if isinstance(part, dict) and part.get(table.key) in self._world.records[table.name]
+        ]
+        if held and random.random() < _HELD:
+            return str(random.choice(held))
         if related and random.random() < _RELATED:
             common = [
                 (one.name, row[one.name])
@@ -175,6 +188,10 @@ class Candidates:
         self, field: Field, operation: Operation, drawn: Mapping[str, Any], state: State, random: Random
     ) -> float | int | None:
         """An amount that the rules may be about: of the records, the policy, a share of them, or a round one."""
+        if random.random() < _EXACT and (bounds := self._bounds(field, operation, drawn, state)):
+            value = random.choice(bounds)
+            if value >= (field.minimum or 0):
+                return int(value) if field.type is FieldType.INTEGER else round(float(value), 2)
         found: list[float] = []
         for one in self._routes.keys(operation):
             row = state.find(one.references or "", drawn.get(one.name)) or {}
@@ -183,6 +200,50 @@ class Candidates:
         near = [value + step for value in self._given for step in (-1, 0, 1)]
         pools = [one for one in (found, shares, near, list(_PLAIN_AMOUNTS), list(_PLAIN_AMOUNTS)) if one]
         value = random.choice(random.choice(pools))
-        if field.minimum is not None and value < field.minimum:
+        if value < (field.minimum or 0):
             return None
         return int(value) if field.type is FieldType.INTEGER else round(float(value), 2)
+
+    def _bounds(
+        self, field: Field, operation: Operation, drawn: Mapping[str, Any], state: State
+    ) -> Sequence[float | int]:
+        """What a rule says that the number must be, or may be at most or at least; and one step to either side."""
+        place = f"{operation.name}.{field.name}"
+        if place not in self._compiled:
+            self._compiled[place] = list(self._sides(field, operation))
+        if not self._compiled[place]:
+            return ()
+        blank = {one.name: one.minimum or 1 for one in operation.parameters if one.type in _NUMBERS}
+        words = {one.name: one.values[0] for one in operation.parameters if one.values}
+        try:
+            values = self._world.operations.values(state, operation.name, {**words, **blank, **drawn})
+        except ModelMistake:
+            return ()
+        found: list[float | int] = []
+        for exact, side in self._compiled[place]:
+            value = side({**values, STATE: state})
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                found += [value, value, value, value + 1] if exact else [value, value - 1, value + 1, round(value / 2)]
+        return found
+
+    def _sides(self, field: Field, operation: Operation) -> Iterator[tuple[bool, Evaluate]]:
+        compiler, names = Compiler(self._world.domain), dict(self._world.operations.types(operation.name))
+        for rule in operation.rules:
+            for head, side in compared(rule.when, f"${field.name}"):
+                with suppress(BadInput):
+                    yield head == "==", compiler.compile(side, names, "rule")[0]
+
+
+def compared(expression: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """What an expression compares a path with, and how."""
+    match expression:
+        case ["==" | "<" | "<=" | ">" | ">=" as head, left, right]:
+            if left == path:
+                yield head, right
+            if right == path:
+                yield head, left
+        case [str(), *rest]:
+            for part in rest:
+                yield from compared(part, path)
+        case _:
+            return

@@ -56,7 +56,9 @@ class Composer:
             more = self._more(planner, wants, random, acts)
             if more is not None:
                 wants.append(planner.plan(more))
-        return self._worded(planner, wants, random, name=name, seed=seed, split=split, by_email=by_email, profile=profile)
+        return self._worded(
+            planner, wants, random, name=name, seed=seed, split=split, by_email=by_email, profile=profile
+        )
 
     def _first(
         self, operation: Operation, candidate: Candidate, planner: Planner, random: Random, wish: Outcome

@@ -11,7 +11,7 @@ from orchestra_lib.synthesis.trace import Trace
 _MOST_PAGES = 12
 
 
-class Lost(Exception):  # noqa: N818 -- an outcome of an episode, not an error
+class Lost(Exception):
     """The agent does not know how to go on."""
 
 
@@ -48,9 +48,7 @@ class Finding:
         detour = self._routes.detours[table]
         key = self._routes.tables[detour.over].key
         return [
-            row
-            for one in self.rows(detour.over)
-            for row in self._pages(detour.operation, {detour.parameter: one[key]})
+            row for one in self.rows(detour.over) for row in self._pages(detour.operation, {detour.parameter: one[key]})
         ]
 
     def _pages(self, operation: str, arguments: Mapping[str, Any]) -> list[Record]:

@@ -8,7 +8,7 @@ the least or the most of a field.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from orchestra_lib.synthesis.routes import Routes
 
 _SLOT = re.compile(r"\{([a-z_.]+)\}")
 _END = re.compile(r"\s*([<>])(\w+)$")
+_NOTHING = re.compile(r"\Z")
+_MOST_KEPT = 20_000
 SAME, NEW, VAGUE, IDENTIFIED, DESCRIBED = "same", "new", "vague", "identified", "described"
 
 
@@ -108,7 +110,9 @@ class Lexicon:
             if name not in self.routes.tables:
                 raise BadInput(f"{where}: records.{name}: the domain has no such table")
             _known(phrases, lambda path, at=name: self.routes.field(at, path) is not None, f"{where}: records.{name}")
-        self._patterns: dict[Phrase, re.Pattern[str]] = {}
+        self._literals: dict[Phrase, list[re.Pattern[str]]] = {}
+        self._patterns: dict[Field, re.Pattern[str]] = {}
+        self._mentions: dict[tuple[str, str], Mention | None] = {}
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
@@ -130,23 +134,55 @@ class Lexicon:
         return values.read(text, field, self.domain.now, self.words.get(field.name))
 
     def match(self, phrase: Phrase, fields: Sequence[Field], text: str) -> Sequence[str] | None:
-        """What stands in the slots where a text is this phrase."""
-        pattern = self._patterns.get(phrase)
-        if pattern is None:
-            parts = [_literal(phrase.texts[0])]
-            for field, after in zip(fields, phrase.texts[1:], strict=True):
-                parts += [f"({self._slot(field)})", _literal(after)]
-            pattern = self._patterns[phrase] = re.compile("".join(parts), re.IGNORECASE)
-        found = pattern.fullmatch(text)
-        return found.groups() if found else None
+        """What stands in the slots where a text is this phrase and every slot can be read."""
+        literals = self._literals.get(phrase)
+        if literals is None:
+            literals = self._literals[phrase] = [
+                re.compile(_literal(one), re.IGNORECASE) if one else _NOTHING for one in phrase.texts
+            ]
+        start = literals[0].match(text)
+        return self._split(literals, fields, text, start.end(), 1) if start else None
 
-    def _slot(self, field: Field) -> str:
-        if self.routes.is_payment(field) or (field.references and field.type is FieldType.TEXT):
-            return ".+?"
-        return values.pattern(field, self.words.get(field.name))
+    def _split(
+        self, literals: Sequence[re.Pattern[str]], fields: Sequence[Field], text: str, at: int, place: int
+    ) -> list[str] | None:
+        """The slots from one place on: wherever the next plain part stands, the first that can be read throughout."""
+        if place == len(literals):
+            return [] if at == len(text) else None
+        is_last = place == len(literals) - 1
+        for end in literals[place].finditer(text, at + 1):
+            if is_last and end.end() != len(text):
+                continue
+            said = text[at : end.start()]
+            if said and self.reads(fields[place - 1], said):
+                rest = self._split(literals, fields, text, end.end(), place + 1)
+                if rest is not None:
+                    return [said, *rest]
+        return None
+
+    def reads(self, field: Field, text: str) -> bool:
+        """Whether a text says something of a field, or mentions a record that it refers to."""
+        if self.routes.is_payment(field):
+            return self.payment(text) is not None
+        if field.references and field.type is FieldType.TEXT:
+            return self.mention(text, field.references) is not None
+        if field.type is FieldType.TEXT and not field.values:
+            return True
+        pattern = self._patterns.get(field)
+        if pattern is None:
+            made = values.pattern(field, self.words.get(field.name))
+            pattern = self._patterns[field] = re.compile(made, re.IGNORECASE)
+        return pattern.fullmatch(text) is not None and self.read(text, field) is not None
 
     def mention(self, text: str, table: str) -> Mention | None:
         """A record that a text speaks of."""
+        if (text, table) not in self._mentions:
+            if len(self._mentions) > _MOST_KEPT:
+                self._mentions.clear()
+            self._mentions[text, table] = self._mention(text, table)
+        return self._mentions[text, table]
+
+    def _mention(self, text: str, table: str) -> Mention | None:
         one, plain = self.one(table), text.strip()
         if plain.casefold() in {"it", f"the same {one}", f"that {one}"}:
             return Mention(kind=SAME)
@@ -154,20 +190,20 @@ class Lexicon:
             return Mention(kind=NEW)
         if plain.casefold() in {f"one of my {table.replace('_', ' ')}", f"a {one} of mine"}:
             return Mention(kind=VAGUE)
+        found = re.fullmatch(rf"(?:my |the )?{one} ([\w-]*\d[\w-]*)", plain, re.IGNORECASE)
+        if found:
+            return Mention(kind=IDENTIFIED, key=found[1])
         for phrase in sorted(self.records.get(table, ()), key=lambda one: -one.weight):
             if (found := self._described(phrase, table, plain)) is not None:
                 return found
-        found = re.fullmatch(rf"(?:(?:my |the )?{one} )?([\w-]*\d[\w-]*)", plain, re.IGNORECASE)
-        return Mention(kind=IDENTIFIED, key=found[1]) if found else None
+        return None
 
     def _described(self, phrase: Phrase, table: str, text: str) -> Mention | None:
-        fields = [self.routes.field(table, path) for path in phrase.slots]
-        found = self.match(phrase, [one for one in fields if one], text)
+        fields = [replace(one, references=None) for path in phrase.slots if (one := self.routes.field(table, path))]
+        found = self.match(phrase, fields, text)
         if found is None:
             return None
-        said = [self.read(part, one) for part, one in zip(found, fields, strict=True) if one]
-        if None in said:
-            return None
+        said = [self.read(part, one) for part, one in zip(found, fields, strict=True)]
         return Mention(
             kind=DESCRIBED,
             constraints=tuple(zip(phrase.slots, said, strict=True)),

@@ -7,6 +7,7 @@ from typing import Any
 from orchestra_lib.environment.state import Record, State
 from orchestra_lib.synthesis.lexicon import DESCRIBED, IDENTIFIED, Lexicon, Mention
 from orchestra_lib.synthesis.lookup import extreme, meets, search_for, value_at
+from orchestra_lib.synthesis.wants import Rejected
 
 _BY_ID = 0.3
 _RESOURCE_BY_ID = 0.08
@@ -19,7 +20,8 @@ def mention_of(
     own = lexicon.routes.tables[table].owner
     mine = bool(own and (row := state.find(table, key)) and row.get(own) == owner)
     wish = random.random() >= (_BY_ID if mine else _RESOURCE_BY_ID) if described is None else described
-    phrases = list(lexicon.records.get(table, ())) if wish else []
+    by_id = mine or table in lexicon.routes.getters
+    phrases = list(lexicon.records.get(table, ())) if wish or not by_id else []
     random.shuffle(phrases)
     rows = siblings(lexicon, state, table, owner if mine else None)
     for phrase in phrases:
@@ -40,6 +42,8 @@ def mention_of(
                 extremum=phrase.extremum,
                 phrase=phrase,
             )
+    if table not in lexicon.routes.getters and table not in lexicon.routes.listers:
+        raise Rejected("a record that nothing tells from others")
     return Mention(kind=IDENTIFIED, key=key)
 
 

@@ -1,7 +1,7 @@
 """From a seed to accepted tasks: draw, filter, count what was rejected and why. Each task is a function of its seed.
 
-    for one in Pipeline(load_world("railway"), lexicon, seed=7).candidates():   # Assignment or Rejection, without end
-    accept(pipeline, n=406)                                                     # exactly n, within the quotas
+for one in Pipeline(load_world("railway"), lexicon, seed=7).candidates():   # Assignment or Rejection, without end
+accept(pipeline, n=406)                                                     # exactly n, within the quotas
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +70,9 @@ class Workplace:
 class Pipeline:
     """Draws and filters the tasks of one domain. `play` is another agent to solve them, such as one with a model."""
 
-    def __init__(self, world: World, lexicon: Lexicon, *, seed: int, play: Play | None = None, tries: int = TRIES) -> None:
+    def __init__(
+        self, world: World, lexicon: Lexicon, *, seed: int, play: Play | None = None, tries: int = TRIES
+    ) -> None:
         self.world, self._lexicon, self._seed, self._play, self._tries = world, lexicon, seed, play, tries
         self._places: dict[str, Workplace] = {}
         self._variants = variants(world.domain, seed)

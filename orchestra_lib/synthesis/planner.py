@@ -31,6 +31,7 @@ class Planner:
     def __init__(self, world: World, lexicon: Lexicon, owner: str) -> None:
         self.world, self.lexicon, self.routes, self.owner = world, lexicon, lexicon.routes, owner
         self.trace = Trace(world, lexicon.routes)
+        self.trace.list = self._list
         self.pages = 0
 
     @property

@@ -69,6 +69,7 @@ class _Episode:
         self._owner = ""
         self._done = False
         self._finding = Finding(self.trace, lexicon, self._slips)
+        self.trace.list = lambda table, key: self._finding.rows(table)
 
     def _slips(self) -> bool:
         return self._random.random() < self._slip
@@ -248,7 +249,9 @@ class _Episode:
                 mention = self.lexicon.mention(text, request.table)
                 assert mention is not None
                 key = self._finding.find(request.table, mention)
-                found.append((self.trace.look(request.table, key, frozenset((request.field,))) or {}).get(request.field))
+                found.append(
+                    (self.trace.look(request.table, key, frozenset((request.field,))) or {}).get(request.field)
+                )
         told = answer(request.aim, found, field, self.world.domain.now)
         return f"It is {told.value} {told.unit or ''}." if told.unit != "$" else f"It is ${told.value}."
 

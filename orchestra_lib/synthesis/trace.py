@@ -1,6 +1,6 @@
 """Calls on a live state, and what their results have shown so far: nothing else is known to who acts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from orchestra_lib.environment.assignment import GoldenCall
@@ -19,6 +19,7 @@ class Trace:
         self.calls: list[GoldenCall] = []
         self.results: list[Any] = []
         self.known: dict[Key, Record] = {}
+        self.list: Callable[[str, str], object] = lambda table, key: None
 
     def do(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Run one call. Raises `ModelMistake`, and then nothing is kept."""
@@ -49,12 +50,13 @@ class Trace:
         return wanted <= known.keys()
 
     def look(self, table: str, key: str, fields: frozenset[str] = frozenset(("",))) -> Record | None:
-        """Get a record unless what is wanted of it is known; None where the domain has no tool for it."""
+        """Get a record unless what is wanted of it is known; where no tool gets one, the owner's are listed."""
         if not self.knows(table, key, fields):
             way = self.routes.getters.get(table)
-            if way is None:
-                return self.known.get((table, key))
-            self.do(way.operation, {way.parameter: key})
+            if way:
+                self.do(way.operation, {way.parameter: key})
+            elif table in self.routes.listers:
+                self.list(table, key)
         return self.known.get((table, key))
 
 

@@ -88,16 +88,9 @@ class Understanding:
     def _act(self, text: str) -> Request | None:
         for name, phrase, fields in self._by_word.get(text.split(" ")[0].casefold(), ()):
             said = self._lexicon.match(phrase, fields, text)
-            if said is not None and all(self._reads(field, one) for field, one in zip(fields, said, strict=True)):
+            if said is not None:
                 return Request(aim=Aim.DO, operation=name, said=dict(zip(phrase.slots, said, strict=True)))
         return None
-
-    def _reads(self, field: Field, text: str) -> bool:
-        if self._routes.is_payment(field):
-            return self._lexicon.payment(text) is not None
-        if field.references and field.type is FieldType.TEXT:
-            return self._lexicon.mention(text, field.references) is not None
-        return self._lexicon.read(text, field) is not None
 
     def _conditional(self, vp: Request, one: Mapping[str, str]) -> Request | None:
         path = self._quantity(vp.operation, one["quantity"])
@@ -170,7 +163,7 @@ class Understanding:
             for form in _FACTS:
                 pattern = form.replace("NAME", re.escape(name))
                 found = re.fullmatch(pattern, sentence.strip(), re.IGNORECASE)
-                if found and self._reads(field, found[1]):
+                if found and self._lexicon.reads(field, found[1]):
                     return found[1]
         return None
 

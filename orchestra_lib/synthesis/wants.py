@@ -67,5 +67,5 @@ class Want:
     answers: tuple[Information, ...] = ()
 
 
-class Rejected(Exception):  # noqa: N818 -- an outcome, not an error
+class Rejected(Exception):
     """A candidate that cannot become a task; the text is the reason that the report counts."""

@@ -1,6 +1,6 @@
 """Wants in a user's words: sentences for the opening, follow-ups, and facts for what they leave out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -106,7 +106,9 @@ class Wording:
             case "new":
                 return f"the new {one}"
             case "identified":
-                return random.choice((f"my {one} {mention.key}", f"{one} {mention.key}", f"the {one} {mention.key}"))
+                mine = self._routes.tables[table].owner and table in self._routes.listers
+                lead = random.choice(("my", "the", "")) if mine else random.choice(("the", ""))
+                return f"{lead} {one} {mention.key}".strip()
             case _:
                 assert mention.phrase is not None
                 fields = [self._routes.field(table, path) for path in mention.phrase.slots]
@@ -213,4 +215,3 @@ def facts_of(worded: Sequence[Worded], identity: Sequence[UserFact]) -> tuple[Us
                 raise Rejected("two facts of one name")
             found.setdefault(fact.name, fact)
     return tuple(found.values())
-

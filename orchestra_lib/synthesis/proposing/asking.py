@@ -1,10 +1,10 @@
 """Asking a model for a proposal: reply, check, reason back, at most so many repairs, all within a money limit."""
 
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from orchestra_lib.asking import completion
 from orchestra_lib.budget import Budget
 from orchestra_lib.chat import inert
 from orchestra_lib.errors import BadInput, ContextOverflow, ModelMistake, ProviderFault
@@ -50,7 +50,7 @@ class Purse:
     """
 
     def __init__(self, model: str, prices: PriceTable, limit_usd: float | None) -> None:
-        self._prices = prices
+        self._prices, self._limit_usd = prices, limit_usd
         self._spec = ToolSpec(
             name=model,
             title=model,
@@ -71,8 +71,10 @@ class Purse:
         spec = replace(self._spec, max_input_tokens=size + _FRAME_TOKENS, max_output_tokens=request.max_tokens)
         try:
             return self._budget.hold(spec)
-        except ModelMistake as mistake:
-            raise MoneyGone(str(mistake)) from None
+        except ModelMistake:
+            raise MoneyGone(
+                f"the next request may cost more than is left of the limit of ${self._limit_usd:g}; raise it to go on"
+            ) from None
 
     def release(self, held_usd: float | None, attempts: tuple[Attempt, ...]) -> None:
         """Count what a request cost; where that is unknown, what was held for it stays held."""
@@ -145,12 +147,9 @@ class Asker:
         held = self._purse.hold(request)
         attempts: tuple[Attempt, ...] = ()
         try:
-            async with aclosing(self._model.stream(request)) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, Completion):
-                        attempts = piece.attempts
-                        return piece
-            raise RuntimeError(f"the model {self._model.name} ended its stream without a completion")
+            reply = await completion(self._model, request)
+            attempts = reply.attempts
+            return reply
         except ProviderFault as fault:
             attempts, closed = fault.attempts, isinstance(fault, ContextOverflow)
             self._keep(

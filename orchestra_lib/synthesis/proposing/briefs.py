@@ -40,7 +40,8 @@ address is kim@example.org.", "asked_by": ["email", "address"]}], "followups": [
 {"parcel_id": "P-204"}}], "required": []}"""
 _REFUSED = """
 This task has to be refused: put the call that the user asks for and the policy forbids into "refused" (a list of one \
-call), and only the reads that an agent needs to see why into "golden"."""
+call), only the reads that an agent needs to see why into "golden", and one thing that a result says and that the \
+agent tells with the refusal into "required"."""
 
 
 @record

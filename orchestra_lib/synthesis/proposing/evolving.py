@@ -31,7 +31,7 @@ def _named_keys(world: World, assignment: Assignment) -> int:
 OPERATORS = (
     Operator(
         name="another request",
-        how="add one more request of the same user as a followup, one that changes another record or the same one again.",
+        how="add one more request of the same user as a followup, which changes another record or the same one again.",
         grown="writes",
         measure=lambda _, one: one.difficulty.get("writes", 0),
     ),
@@ -43,7 +43,7 @@ OPERATORS = (
     ),
     Operator(
         name="described",
-        how="let the user describe the records (date, place, kind) in place of their ids, and add the reads that find them.",
+        how="let the user describe records (date, place, kind) in place of their ids, and add reads that find them.",
         grown="records described in place of their ids",
         measure=_named_keys,
     ),

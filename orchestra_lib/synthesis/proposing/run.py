@@ -1,4 +1,4 @@
-"""A run of proposals for the tasks of one domain: slots in waves until there are enough, in an order that time moves not.
+"""A run of proposals for the tasks of one domain: slots in waves until there are enough, in an order of their own.
 
 Whatever ends first, the tasks come in the order of their slots. A slot draws its wish from the seed, its domain and its
 number; one that an earlier run closed is read from the journal.
@@ -91,13 +91,16 @@ class Proposals:
                 return None
             try:
                 return await self._proposed(number, wanted)
-            except MoneyGone as gone:
-                self._stopped = str(gone)
-            except ProviderFault as fault:
-                self._faults.append(fault)
-                if len(self._faults) >= _FAULTS:
-                    self._stopped = str(fault)
+            except (MoneyGone, ProviderFault) as why:
+                self._halt(why)
         return None
+
+    def _halt(self, why: MoneyGone | ProviderFault) -> None:
+        """Ask no more once the money is gone, or the model has failed too often; what is asked already goes on."""
+        if isinstance(why, ProviderFault):
+            self._faults.append(why)
+        if isinstance(why, MoneyGone) or len(self._faults) >= _FAULTS:
+            self._stopped = str(why)
 
     async def _proposed(self, number: int, wanted: Wanted) -> Assignment | None:
         name = self._world.domain.name
@@ -112,7 +115,11 @@ class Proposals:
         operator = draw_operator(random)
         brief = evolution_brief(self._world, wish, _plain(task), operator.how)
         check = harder(self._world, task, operator, check)
-        evolved = await self._asker.ask(f"{name}/evolution/{number:05}", brief, check, seed=seed)
+        try:
+            evolved = await self._asker.ask(f"{name}/evolution/{number:05}", brief, check, seed=seed)
+        except (MoneyGone, ProviderFault) as why:
+            self._halt(why)
+            return task
         return evolved or task
 
 
@@ -128,7 +135,7 @@ def _plain(task: Assignment) -> Mapping[str, object]:
 
 
 def _different(found: Mapping[int, Assignment]) -> tuple[list[Assignment], int]:
-    """The tasks in the order of their slots, without those that want the same as an earlier one; and how many these are."""
+    """The tasks in the order of their slots without those that want the same as an earlier one; and how many so."""
     seen: set[str] = set()
     tasks: list[Assignment] = []
     for number in sorted(found):

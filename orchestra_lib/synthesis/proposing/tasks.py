@@ -101,7 +101,7 @@ class TaskCheck:
         return assignment
 
     def _executed(self, task: ProposedTask) -> tuple[State, Sequence[Any]]:
-        """The state and the results that the golden calls lead to; none may fail, and no write may break a rule of the policy."""
+        """The state and the results of the golden calls; none may fail, and no write may break a rule of the policy."""
         state, results = self.world.state(), []
         for place, call in enumerate(task.golden, 1):
             where = f"golden call {place} ({call.operation[:60]})"
