@@ -34,6 +34,16 @@ class Example:
     base: Rollout
     preference: Preference
 
+    @property
+    def compared(self) -> bool:
+        """Whether it counts: run and base are graded and something is weighed."""
+        return self.run.counts and self.base.counts and self.weighs
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the preference has a weight."""
+        return any(_weights(self.preference))
+
 
 @record
 class Adherence:
@@ -48,7 +58,7 @@ class Adherence:
 def adherence(examples: Iterable[Example]) -> Adherence:
     """Both metrics. Raises `BadInput` naming the id of a graded run whose cost or time is unknown."""
     given = list(examples)
-    compared = [one for one in given if one.run.counts and one.base.counts and any(_weights(one.preference))]
+    compared = [one for one in given if one.compared]
     return Adherence(
         bounded=fmean(map(bounded, compared)) if compared else None,
         published=math.fsum(map(published, compared)),

@@ -116,7 +116,9 @@ class Sieve:
                 yield split, at
 
     def take(self, drawn: Drawn, instruction: str, by: str = "rules") -> str | None:
-        """Keep a candidate; returns why it is rejected, None when it is kept."""
+        """Keep a candidate; returns why it is rejected, None when it is kept. One too many is passed over uncounted."""
+        if len(self._pairs[drawn.split]) == self._want[drawn.split]:
+            return "enough"
         self._drawn += 1
         pair = Pair(
             id=f"{drawn.split}-{len(self._pairs[drawn.split]) + 1:05}",

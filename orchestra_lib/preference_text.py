@@ -109,7 +109,8 @@ def _vocabulary(tools: Sequence[ToolSpec], remote: Collection[str]) -> tuple[tup
     """Patterns of what may be meant by words, the most exact first."""
     exact = {words: spec.name for spec in tools for words in _names(spec)}
     entries = [
-        (rf"(?:the )?{re.escape(words)}s?", _Mention(words=words, tools=(name,), named=True))
+        # "generalist models" are a kind of tools, also where one of them is called generalist.
+        (rf"(?:the )?{re.escape(words)}s?(?! models?\b)", _Mention(words=words, tools=(name,), named=True))
         for words, name in sorted(exact.items(), key=lambda item: -len(item[0]))
     ]
     models = [spec for spec in tools if spec.kind in (ToolKind.SPECIALIST, ToolKind.GENERALIST)]

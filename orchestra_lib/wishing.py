@@ -4,9 +4,11 @@ A proposal is shown to whoever wrote the sentence and applied by nobody else. Th
 fence, and a reply counts only when it weighs goals and tools on offer, within their ranges, and nothing else.
 """
 
+import asyncio
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from orchestra_lib.asking import ask, fenced, new_fence
@@ -14,7 +16,8 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.generation import ChatRequest
 from orchestra_lib.json_text import objects
 from orchestra_lib.preference import GOALS, MAX_SENTENCE, Preference
-from orchestra_lib.preference_drawing import Drawn, Offered
+from orchestra_lib.preference_drawing import Drawn, Offered, draw
+from orchestra_lib.preference_pairs import Report, Sieve
 from orchestra_lib.preference_text import check_sentence
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ChatModel
@@ -182,6 +185,36 @@ async def word(model: ChatModel, drawn: Drawn, *, seed: int, nonce: Callable[[],
     asked = await ask(model, request, _read_words, again="That cannot be used. Reply with the JSON object alone.")
     why = None if asked.value is not None else f"the model wrote no instruction, asked twice: {asked.why}"
     return Worded(instruction=asked.value, attempts=asked.attempts, why=why)
+
+
+async def write_pairs(
+    model: ChatModel,
+    sieve: Sieve,
+    seed: int,
+    offered: Offered,
+    *,
+    by: str,
+    jobs: int = 1,
+    told: Callable[[Report], None] = lambda report: None,
+) -> tuple[Attempt, ...]:
+    """Have a model word candidates, `jobs` at once, until the sieve has enough of them; `told` hears how far it is.
+
+    Returns what asking took. What is drawn follows from the seed; the words are the model's. Raises what the
+    model raises.
+    """
+    attempts: tuple[Attempt, ...] = ()
+    wanted = sieve.wanted()
+    while batch := [draw(seed, split, at, offered) for split, at in islice(wanted, jobs)]:
+        for drawn, worded in zip(
+            batch, await asyncio.gather(*(word(model, one, seed=seed) for one in batch)), strict=True
+        ):
+            attempts += worded.attempts
+            if worded.instruction is None:
+                sieve.reject("the model wrote no instruction", worded.why or "", drawn=1)
+            else:
+                sieve.take(drawn, worded.instruction, by)
+        told(sieve.report)
+    return attempts
 
 
 def _read_words(text: str) -> tuple[str | None, str]:

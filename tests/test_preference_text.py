@@ -138,6 +138,13 @@ def test_tools_are_understood(sentence, expected):
     assert weights(sentence) == expected
 
 
+def test_a_kind_is_read_as_one_also_where_a_tool_has_its_name():
+    named = (tool("generalist", "Generalist", ToolKind.GENERALIST), tool("big", "Big", ToolKind.GENERALIST), *TOOLS[:5])
+    found = read_preference("rely on generalist models", named).preference.tools
+    assert dict(found) == {"generalist": 1.0, "big": 1.0, "qwen": 1.0}
+    assert dict(read_preference("rely on the generalist", named).preference.tools) == {"generalist": 1.0}
+
+
 def test_what_another_part_overrides_is_marked():
     found = read("prefer o3, avoid o3")
     assert [(said.weight, said.overridden) for said in found.understood] == [(1.0, True), (-1.0, False)]

@@ -9,7 +9,20 @@ import sys
 
 import typer
 
-from orchestra_lib.cli import domains, grade, groups, lab, machine, models, prices, records, reward, running, tasks
+from orchestra_lib.cli import (
+    domains,
+    grade,
+    groups,
+    lab,
+    machine,
+    models,
+    preferences,
+    prices,
+    records,
+    reward,
+    running,
+    tasks,
+)
 from orchestra_lib.cli.terminal import complain
 from orchestra_lib.errors import BadInput, WorldFault
 from orchestra_lib.play import expect_crowd
@@ -24,7 +37,13 @@ app = typer.Typer(
 for room in (running, records, reward, grade, lab, models, machine):
     for name, command in room.COMMANDS.items():
         app.command(name)(command)
-for name, nouns in {**groups.COMMANDS, **prices.COMMANDS, **domains.COMMANDS, **tasks.COMMANDS}.items():
+for name, nouns in {
+    **groups.COMMANDS,
+    **prices.COMMANDS,
+    **preferences.COMMANDS,
+    **domains.COMMANDS,
+    **tasks.COMMANDS,
+}.items():
     app.add_typer(nouns, name=name)
 
 

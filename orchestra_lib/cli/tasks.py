@@ -13,14 +13,16 @@ from orchestra_lib.cli.terminal import note, print_json, printable
 from orchestra_lib.errors import BadInput
 from orchestra_lib.export.samples import write_folder, write_lines
 from orchestra_lib.paths import home
+from orchestra_lib.preference_situations import EVAL, TRAIN
 from orchestra_lib.roster import Roster
 from orchestra_lib.sampling import sources
 from orchestra_lib.sampling.instance import prompt_of, row_of
 from orchestra_lib.sampling.mixing import share_of
+from orchestra_lib.sampling.pairs import read_pairs
 from orchestra_lib.sampling.prices import Regime
 from orchestra_lib.sampling.sample import Materials, Plan, repeats, sample
 from orchestra_lib.sampling.sources import Gathered
-from orchestra_lib.sampling.wishes import DrawnWish
+from orchestra_lib.sampling.wishes import DrawnWish, PairWish, Wish
 from orchestra_lib.tool import ToolKind, ToolSpec
 
 app = typer.Typer(help="Tasks for training: sample instances for TRL.", no_args_is_help=True)
@@ -69,6 +71,13 @@ def sample_tasks(
     avoid: Annotated[
         str, typer.Option(help="The share of tool wishes below 0, our extension; 0 for the paper's.")
     ] = "0.25",
+    preferences: Annotated[
+        Path | None,
+        typer.Option(
+            help="Wishes from a file of `orchestra preferences generate`, in its words, in place of drawn ones."
+        ),
+    ] = None,
+    preferences_split: Annotated[str, typer.Option(help="With --preferences: train or eval.")] = TRAIN,
     json: Annotated[bool, typer.Option("--json", help="What was drawn as JSON.")] = False,
 ) -> None:
     """Draw instances for training: each with its own tools, prices, aliases, preference and prompt."""
@@ -79,14 +88,15 @@ def sample_tasks(
         protocol=protocol,
         regimes=tuple(regime or Regime),
     )
-    wish = DrawnWish(float(share_of(avoid, "--avoid")))
+    wish = _wish(avoid, preferences, preferences_split)
     gathered = sources.assignments(tasks or (), split=split) + sources.questions(questions or (), columns=columns)
     gathered += sources.training_rows(training_rows or (), databases=databases)
     gathered += _toolkit(tau2, toolkit, toolscale)
     if not gathered.cases:
         raise BadInput("there is nothing to sample from: give --tasks, --questions, --training-rows or --tau2")
     drawn_from = sources.materials(_basics() if protocol == chat.PROTOCOL else ())
-    facts = {**_plan_facts(plan, avoid), "most_often": dict(repeats(plan, gathered.cases)), "files": gathered.files}
+    wishes = {"avoid": avoid} if preferences is None else {"preferences": f"{preferences.name}, {preferences_split}"}
+    facts = {**_plan_facts(plan), **wishes, "most_often": dict(repeats(plan, gathered.cases)), "files": gathered.files}
     counted: Counter[str] = Counter()
     rows = _rows(plan, gathered, drawn_from, wish, counted)
     if out.suffix == ".jsonl":
@@ -94,6 +104,14 @@ def sample_tasks(
     else:
         write_folder(rows, out, json_module.dumps(facts, indent=2, ensure_ascii=False))
     _report(out, {**facts, "regimes_drawn": _counts(counted, "regime"), "domains": _counts(counted, "domain")}, json)
+
+
+def _wish(avoid: str, preferences: Path | None, split: str) -> Wish:
+    if preferences is None:
+        return DrawnWish(float(share_of(avoid, "--avoid")))
+    if split not in (TRAIN, EVAL):
+        raise BadInput(f"--preferences-split {split!r}; use {TRAIN} or {EVAL}")
+    return PairWish([pair for pair in read_pairs(preferences) if pair.split == split])
 
 
 def _toolkit(tau2: Path | None, toolkit: str | None, toolscale: str | None) -> Gathered:
@@ -109,7 +127,7 @@ def _basics() -> Sequence[ToolSpec]:
 
 
 def _rows(
-    plan: Plan, gathered: Gathered, drawn_from: Materials, wish: DrawnWish, counted: Counter[str]
+    plan: Plan, gathered: Gathered, drawn_from: Materials, wish: Wish, counted: Counter[str]
 ) -> Iterator[dict[str, Any]]:
     for instance in sample(plan, gathered.cases, drawn_from, wish):
         counted[f"regime {instance.regime}"] += 1
@@ -117,7 +135,7 @@ def _rows(
         yield row_of(instance, prompt_of(instance, drawn_from.words))
 
 
-def _plan_facts(plan: Plan, avoid: str) -> dict[str, Any]:
+def _plan_facts(plan: Plan) -> dict[str, Any]:
     return {
         "n": plan.n,
         "seed": plan.seed,
@@ -125,7 +143,6 @@ def _plan_facts(plan: Plan, avoid: str) -> dict[str, Any]:
         "counts": {str(name): count for name, count in plan.counts.items()},
         "protocol": plan.protocol,
         "regimes": [str(regime) for regime in plan.regimes],
-        "avoid": avoid,
     }
 
 

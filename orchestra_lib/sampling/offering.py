@@ -50,7 +50,7 @@ def offer_aliases(draw: Random, kit: Kit, *, must: Sequence[str] = (ANSWER,)) ->
     tools = tuple(shuffled(draw, tool) for tool in kept)
     return Offer(
         kit=replace(kit, tools=tools),
-        specs=tuple(map(_spec, tools)),
+        specs=tuple(map(spec_of, tools)),
         models={alias.name: alias.model for tool in tools for alias in tool.aliases},
         weighable=tuple(tool.name for tool in tools if tool.name != ANSWER),
     )
@@ -92,7 +92,8 @@ def _numbered(tool: AliasTool) -> AliasTool:
     return replace(tool, aliases=tuple(_named(alias, f"expert-{at}") for at, alias in enumerate(tool.aliases, 1)))
 
 
-def _spec(tool: AliasTool) -> ToolSpec:
+def spec_of(tool: AliasTool) -> ToolSpec:
+    """A tool of a kit as an instance offers it."""
     models = {alias.name: NamedModel(alias.model) for alias in tool.aliases}
     kind, parts = _KINDS.get(tool.name, ToolKind.GENERALIST), _PARTS.get(tool.name, ())
     return AliasedTool(tool, models, WordPieces(), kind=kind, parts=parts).spec
