@@ -48,6 +48,10 @@ class Operations:
         """The rules of either mode that such a call would break now. Raises `ModelMistake` for a missing record."""
         return self._made[name].broken(state, arguments)
 
+    def keeps_rules(self, state: State, name: str, arguments: Arguments) -> bool:
+        """Whether a call would break none; quicker than to name them. Raises as `broken_rules` does."""
+        return self._made[name].keeps(state, arguments)
+
     def values(self, state: State, name: str, arguments: Arguments) -> Mapping[str, Any]:
         """Parameters, loads and lets of a call, by name: what a planner needs to know of fees and totals."""
         scope = self._made[name].scope(state, arguments)
@@ -160,6 +164,14 @@ class _Made:
             return tuple(rule for rule, holds, _ in self.rules if not holds(scope))
         finally:
             state.read = read  # to ask is not to act
+
+    def keeps(self, state: State, arguments: Arguments) -> bool:
+        read = set(state.read)
+        try:
+            scope = self.scope(state, arguments)
+            return all(holds(scope) for _, holds, _ in self.rules)
+        finally:
+            state.read = read  # as above
 
     def run(self, state: State, arguments: Arguments) -> Any:
         scope = self.scope(state, arguments)

@@ -6,6 +6,7 @@ was changed in canonical form: equal diffs of one base mean equal states. `full_
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from orchestra_lib.environment.schema import Domain, Field, FieldType, Table
@@ -156,10 +157,20 @@ class State:
 
     def among(self, table: str, field: str, value: Any) -> Iterator[Record]:
         """At least the records with a value in a plain field, in the order of `records`; an index spares the rest."""
-        if isinstance(value, list | dict) or any(name == table for name, _ in self.overlay):
+        if isinstance(value, list | dict):
             return self.records(table)
-        base = self.base.records[table]
-        return (base[key] for key in self.base.index(table, field).get(value, ()))
+        base, overlay = self.base.records[table], self.overlay
+        keys = self.base.index(table, field).get(value, ())
+        if not overlay:
+            return (base[key] for key in keys)
+        others = [
+            (key, one)
+            for (name, key), one in overlay.items()
+            if name == table and one.get(field) == value and key not in keys
+        ]
+        if any(key in base for key, _ in others):  # its place among the others is no longer known
+            return self.records(table)
+        return chain((overlay.get((table, key), base[key]) for key in keys), (one for _, one in others))
 
     def begin(self) -> None:
         """Start an operation: what it changes can be taken back."""
