@@ -19,11 +19,12 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from app import api, docs, sql_api, tools_api
+from app import api, docs, sql_api, tools_api, toolscale_api
 from app.login import Login, check_password
-from app.pages import compare, live, reward, shell, sql, tools, trajectories
+from app.pages import compare, live, reward, shell, sql, tools, toolscale, trajectories
 from app.runs import RunManager
 from app.security import LOOPBACK, Guard
+from app.synth_job import SynthJob
 from orchestra_lib.errors import BadInput
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.workbench import Workbench
@@ -42,6 +43,7 @@ def create_app(
     which Host headers are answered. With a `password` nothing is served before the login.
     """
     runs = RunManager(workbench)
+    job = SynthJob(workbench.assignments.folder)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -51,13 +53,14 @@ def create_app(
         yield
         background.cancel()
         await asyncio.wait({background}, timeout=2)
+        await job.stop()
         await runs.close()
         await workbench.close()
 
     app = FastAPI(title="Orchestra Workbench", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
     app.state.runs = runs
     api.install(app, workbench, runs)
-    for router in (tools_api.router(workbench), sql_api.router(workbench)):
+    for router in (tools_api.router(workbench), sql_api.router(workbench), toolscale_api.router(workbench, runs, job)):
         app.include_router(router, prefix="/api")
     docs.install(app)
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
@@ -96,6 +99,8 @@ def _pages() -> gr.Blocks:
         compare.build()
     with pages.route("Reward", "reward"):
         reward.build()
+    with pages.route("ToolScale", "toolscale"):
+        toolscale.build()
     with pages.route("Tools & prices", "tools"):
         tools.build()
     with pages.route("SQL", "sql"):

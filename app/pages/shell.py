@@ -19,6 +19,7 @@ PAGES = (
     Page("/trajectories", "Trajectories", "Runs", "list"),
     Page("/compare", "Compare", "Compare", "compare"),
     Page("/reward", "Reward", "Reward", "scale"),
+    Page("/toolscale", "ToolScale", "ToolScale", "tree"),
     Page("/tools", "Tools &amp; prices", "Tools", "wrench"),
     Page("/sql", "SQL", "SQL", "cylinder"),
 )
@@ -51,6 +52,7 @@ def head(*, login: bool = False) -> str:
             "grade",
             "fork",
             "reward",
+            "toolscale",
         )
     )
     script = '<script type="module" src="/wb/main.js"></script>'

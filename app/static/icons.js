@@ -45,6 +45,12 @@ const SHAPES = {
   compare: [path("M6 2.5H2.5v11H6M10 2.5h3.5v11H10M8 1v14")],
   scale: [path("M8 2v12M4.5 14h7M2.5 5h11M4.2 5 2.4 9.4a2 2 0 0 0 3.6 0zM11.8 5 10 9.4a2 2 0 0 0 3.6 0z")],
   tag: [path("M2.5 2.5h5.2l5.8 5.8-5.2 5.2-5.8-5.8z"), circle(5.4, 5.4, 0.9)],
+  tree: [
+    ["rect", { x: 5.5, y: 1.8, width: 5, height: 4, rx: 1 }],
+    ["rect", { x: 1.8, y: 10.2, width: 5, height: 4, rx: 1 }],
+    ["rect", { x: 9.2, y: 10.2, width: 5, height: 4, rx: 1 }],
+    path("M8 5.8v2.2M4.3 10.2V8h7.4v2.2"),
+  ],
   half: [circle(8, 8, 6), path("M8 2a6 6 0 0 1 0 12z", { fill: "currentColor" })],
 };
 

@@ -8,6 +8,7 @@ const PAGES = {
   t: ["/trajectories", "Trajectories"],
   c: ["/compare", "Compare"],
   r: ["/reward", "Reward"],
+  s: ["/toolscale", "ToolScale"],
   p: ["/tools", "Tools & prices"],
   q: ["/sql", "SQL"],
 };
@@ -63,6 +64,7 @@ function showAll(own) {
     ["g l", "Live"],
     ["g t", "Trajectories"],
     ["g r", "Reward"],
+    ["g s", "ToolScale"],
     ["g p", "Tools & prices"],
     ["g q", "SQL"],
     ["t", "switch theme"],

@@ -41,6 +41,7 @@ export const putJson = (address, body) => sendJson("PUT", address, body);
 export const deleteJson = async (address) => (await send(address, { method: "DELETE" })).json();
 
 export const runPath = (id, rest = "") => `/api/runs/${encodeURIComponent(id)}${rest}`;
+export const domainPath = (name, rest = "") => `/api/toolscale/domains/${encodeURIComponent(name)}${rest}`;
 
 /**
  * Follow a run. Frames arrive once each and in order, whatever the connection does.

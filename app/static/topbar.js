@@ -18,6 +18,8 @@ export function start(page) {
     ask();
     addEventListener("focus", ask);
   }
+  // The bottom bar of a narrow screen scrolls when there are more pages than fit.
+  document.querySelector('.wb-tabbar [aria-current="page"]')?.scrollIntoView({ inline: "center", block: "nearest" });
   if (document.querySelector('meta[name="wb-login"]')) offerLogout();
 }
 

@@ -1,0 +1,233 @@
+// ToolScale: domains on the left; of the chosen one its tasks, schema, records, operations and policy.
+
+import { byId, el, put } from "./dom.js";
+import { count, plain, plural } from "./format.js";
+import { kindBox } from "./marks.js";
+import { Refused, domainPath, getJson } from "./server.js";
+import { alertOf } from "./toolmarks.js";
+import { operationsView, policyView, schemaView } from "./toolscaledomain.js";
+import { Maker } from "./toolscalemaker.js";
+import { publishedTable } from "./toolscaleplots.js";
+import { Records } from "./toolscalerecords.js";
+import { TaskList } from "./toolscalelist.js";
+import { TaskPage } from "./toolscaletask.js";
+import * as keys from "./keys.js";
+
+const VIEWS = { tasks: "Tasks", schema: "Schema", records: "Records", operations: "Operations", policy: "Policy" };
+const OF_A_TASK = ["task", "call", "run"];
+
+class ToolScale {
+  constructor() {
+    this.domains = [];
+    this.kept = new Map();
+    this.asked = 0;
+    this.list = new TaskList(this);
+    this.task = new TaskPage(this);
+    this.records = new Records(this);
+    this.maker = new Maker(() => this.reload());
+    addEventListener("popstate", () => this.show());
+  }
+
+  get query() {
+    return new URLSearchParams(location.search);
+  }
+
+  get domain() {
+    const wanted = this.query.get("domain");
+    const names = this.domains.map((one) => one.name);
+    // What can be played at once comes first: the smallest domain with tasks.
+    const first = this.domains.filter((one) => one.tasks).sort((a, b) => sum(a.records) - sum(b.records))[0];
+    return names.includes(wanted) ? wanted : (first?.name ?? names[0] ?? null);
+  }
+
+  get view() {
+    const wanted = this.query.get("view");
+    return Object.hasOwn(VIEWS, wanted ?? "") ? wanted : "tasks";
+  }
+
+  address(change) {
+    const query = this.query;
+    for (const [name, value] of Object.entries(change))
+      if (value === null || value === "" || value === undefined) query.delete(name);
+      else query.set(name, value);
+    return `/toolscale${query.size ? `?${query}` : ""}`;
+  }
+
+  /** Go to another state of the page; `quiet` leaves no step in the history and draws nothing anew. */
+  go(change, quiet = false) {
+    history[quiet ? "replaceState" : "pushState"](null, "", this.address(change));
+    if (!quiet) this.show();
+  }
+
+  /** A link within the page. */
+  link(change, props, ...children) {
+    const click = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+      event.preventDefault();
+      this.go(change);
+    };
+    return el("a", { ...props, href: this.address(change), on: { click } }, children);
+  }
+
+  async start() {
+    const waiting = setTimeout(() => put(byId("ts-view"), el("div", { class: "wb-skel", "aria-hidden": "true" })), 300);
+    await this.load();
+    clearTimeout(waiting);
+    if (this.domains.length) await this.show();
+    this.maker.watch();
+  }
+
+  async load() {
+    try {
+      const found = await getJson("/api/toolscale");
+      Object.assign(this, { domains: found.domains, made: new Set(found.made), folder: found.folder });
+      put(byId("problem"));
+    } catch (error) {
+      this.refused("The domains could not be read.", error);
+    }
+  }
+
+  async reload() {
+    this.kept.clear();
+    await this.load();
+    await this.show();
+  }
+
+  refused(what, error) {
+    if (!(error instanceof Refused)) throw error;
+    put(byId("problem"), alertOf(what, error.message));
+  }
+
+  /** An answer of the server that does not change while the page is open. */
+  async get(address) {
+    if (!this.kept.has(address)) this.kept.set(address, await getJson(address));
+    return this.kept.get(address);
+  }
+
+  async show() {
+    this.drawDomains();
+    this.drawTop();
+    const { domain, view } = this;
+    const asked = ++this.asked;
+    const line = this.domains.find((one) => one.name === domain);
+    document.title = `${line ? plain(line.title) : "ToolScale"} · ToolScale · Orchestra Workbench`;
+    put(byId("problem"));
+    try {
+      const content = await this.content(view, domain);
+      if (asked === this.asked) put(byId("ts-view"), content);
+    } catch (error) {
+      if (asked !== this.asked) return;
+      put(byId("ts-view"));
+      this.refused("This part could not be read.", error);
+    }
+  }
+
+  async content(view, domain) {
+    if (view === "tasks") {
+      const found = await this.get(domainPath(domain, "/tasks"));
+      put(byId("ts-published"), found.metrics ? publishedTable(found.metrics) : null);
+      const wanted = this.query.get("task");
+      return wanted ? this.task.content(domain, wanted, found) : this.list.content(domain, found);
+    }
+    const whole = await this.get(domainPath(domain));
+    if (view === "records") return this.records.content(whole);
+    return { schema: schemaView, operations: operationsView, policy: policyView }[view](whole, this);
+  }
+
+  // ---- the left panel and the bar
+  drawDomains() {
+    const tasks = this.domains.reduce((all, one) => all + one.tasks, 0);
+    const source = this.made?.size ? `made here, ${[...this.made].length} domains` : "examples that ship";
+    byId("ts-said").textContent = `${plural(this.domains.length, "domain")}, ${plural(tasks, "task")} (${source}).`;
+    const head = ["Domain", "tools", "rec.", "tasks"].map((word, at) =>
+      el("span", { class: at ? "n" : null, text: word }),
+    );
+    const line = (one) =>
+      this.link(
+        { domain: one.name, table: null, ...nothing(OF_A_TASK) },
+        { class: "ts-d", "data-name": one.name, title: plain(one.archetype), "aria-current": one.name === this.domain ? "true" : null },
+        el("b", { class: "lv-cut", text: plain(one.title) }),
+        el("span", { class: "n" }, String(one.reads + one.writes + one.generic), el("small", { text: ` ${one.writes} w` })),
+        el("span", { class: "n", text: count(sum(one.records)) }),
+        el("span", { class: "n", text: count(one.tasks) }),
+      );
+    const focused = document.activeElement?.closest?.(".ts-d")?.getAttribute("data-name");
+    put(byId("ts-domains"), el("div", { class: "ts-dh", "aria-hidden": "true" }, head), this.domains.map(line));
+    if (focused) byId("ts-domains").querySelector(`[data-name="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  drawTop() {
+    const one = this.domains.find((line) => line.name === this.domain);
+    if (!one) return;
+    const facts = [
+      plural(Object.keys(one.records).length, "table"),
+      plural(sum(one.records), "record"),
+      `${plural(one.reads + one.writes + one.generic, "operation")} (${one.reads} read, ${one.writes} write)`,
+      `${count(one.words)} words of policy`,
+      `clock ${plain(one.now).replace("T", " ")}`,
+    ];
+    const tab = ([name, title]) =>
+      this.link(
+        { view: name === "tasks" ? null : name, ...nothing(OF_A_TASK) },
+        { "aria-current": name === this.view ? "true" : null },
+        title,
+      );
+    put(
+      byId("ts-top"),
+      el(
+        "div",
+        { class: "ts-name" },
+        kindBox("domain"),
+        el("h2", { text: plain(one.title) }),
+        one.split === "train" ? null : el("span", { class: "wb-tag", text: plain(one.split).replace("_", " ") }),
+        el("span", { class: "wb-note lv-cut", text: facts.join(" · ") }),
+      ),
+      el("nav", { class: "wb-tabs", "aria-label": "Parts of the domain" }, Object.entries(VIEWS).map(tab)),
+    );
+  }
+
+  turn(by) {
+    const names = Object.keys(VIEWS);
+    const next = names[(names.indexOf(this.view) + by + names.length) % names.length];
+    this.go({ view: next === "tasks" ? null : next, ...nothing(OF_A_TASK) });
+  }
+}
+
+const sum = (counts) => Object.values(counts).reduce((all, n) => all + n, 0);
+const nothing = (names) => Object.fromEntries(names.map((name) => [name, null]));
+
+export async function start() {
+  const page = new ToolScale();
+  const { task, list } = page;
+  const open = () => page.view === "tasks" && page.query.has("task");
+  const inTask = (run) => () => (open() ? run() : false);
+  keys.start({
+    j: { words: "next task", brief: "task", shown: "j k", run: () => (open() ? task.other(1) : list.step(1)) },
+    k: { words: "task before", run: () => (open() ? task.other(-1) : list.step(-1)) },
+    ArrowRight: { words: "next golden call", shown: "← →", brief: "golden call", run: inTask(() => task.step(1)) },
+    ArrowLeft: { words: "golden call before", shown: "←", run: inTask(() => task.step(-1)) },
+    d: { words: "to the state diff", brief: "state diff", run: inTask(() => task.focusDiff()) },
+    l: { words: "try it live", brief: "try it live", run: inTask(() => task.focusLive()) },
+    v: { words: "next part of the domain", brief: "part", run: () => page.turn(1) },
+    "/": {
+      words: "search",
+      brief: "search",
+      run: () => {
+        const field = document.querySelector(".ts-search input");
+        field?.focus();
+        return Boolean(field);
+      },
+    },
+    Escape: {
+      shown: "Esc",
+      words: "leave the field, then the task",
+      inFields: true,
+      run: () => {
+        if (document.activeElement?.matches?.("input, select")) document.activeElement.blur();
+        else if (open()) page.go({ task: null, call: null, run: null });
+        else return false;
+      },
+    },
+  });
+  await page.start();
+}

@@ -1,0 +1,156 @@
+// Figures of tasks: how many golden calls and of what difficulty, beside published sets; what the filters rejected.
+
+import { el, put, svg } from "./dom.js";
+import { count, plain, plural, unknown } from "./format.js";
+
+const SHARE = (value) => `${Math.round(100 * value)} %`;
+const FIGURES = [
+  ["golden_mean", "golden calls, mean", (value) => value.toFixed(2)],
+  ["golden_median", "golden calls, median", (value) => String(value)],
+  ["golden_max", "golden calls, most", (value) => String(value)],
+  ["write_share", "writes among them", SHARE],
+  ["do_nothing", "passed by doing nothing", SHARE],
+];
+
+/** Our figures of a domain beside those of published sets. */
+export function publishedTable({ ours, published }) {
+  const sets = [{ name: "here", ...ours }, ...published];
+  const cell = (set, [name, , words], at) =>
+    el("td", { class: "n" }, set[name] === undefined || set[name] === null ? unknown(at ? "not measured for this set" : "run orchestra tasks verify; the filters let no such task through") : words(set[name]));
+  return [
+    el("h2", { class: "wb-cap", text: "Against published sets" }),
+    el(
+      "div",
+      { class: "ts-scroll", tabindex: "0", role: "region", "aria-label": "Figures beside published sets" },
+      el(
+        "table",
+        { class: "wb-tbl tight ts-pub" },
+        el("caption", { class: "wb-sr", text: "Figures of the tasks beside published sets" }),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "" }), sets.map((set) => el("th", { scope: "col", class: "n", text: plain(set.name).replace("tau2 ", "") })))),
+        el(
+          "tbody",
+          {},
+          el("tr", {}, el("th", { scope: "row", text: "tasks" }), sets.map((set) => el("td", { class: "n", text: count(set.tasks) }))),
+          FIGURES.map((figure) => el("tr", {}, el("th", { scope: "row", text: figure[1] }), sets.map((set, at) => cell(set, figure, at)))),
+        ),
+      ),
+    ),
+    el("p", { class: "wb-note", text: "Retail, airline, telecom: tau2-bench, its golden calls replayed." }),
+  ];
+}
+
+const PARTS = { calls: "golden calls", writes: "writes" };
+
+/** A histogram of one part of the difficulty of `some` tasks; `task` is marked in it. */
+export function difficultyPanel(some, found, task) {
+  const names = [...new Set(found.tasks.flatMap((one) => Object.keys(one.difficulty)))].filter((name) => !(name in PARTS)).sort();
+  const host = el("div", {});
+  const select = el("select", { "aria-label": "Which part of the difficulty", on: { change: () => draw() } });
+  put(
+    select,
+    Object.entries(PARTS).map(([value, text]) => el("option", { value, text })),
+    names.map((name) => el("option", { value: name, text: plain(name).replaceAll("_", " ") })),
+  );
+  const valueOf = (one) => (select.value in PARTS ? one[select.value] : (one.difficulty[select.value] ?? 0));
+  const marked = task ? found.tasks.find((one) => one.id === task.id) : null;
+  function draw() {
+    const lines = select.value === "calls" ? (found.metrics?.published ?? []) : [];
+    put(host, histogram(some.map(valueOf), select.selectedOptions[0].text, marked ? valueOf(marked) : null, lines));
+  }
+  draw();
+  return el(
+    "section",
+    { class: "wb-panel", "aria-label": "Difficulty" },
+    el("header", {}, el("h2", { text: "Difficulty" }), el("p", { text: plural(some.length, "task") }), el("span", { class: "wb-sp" }), el("label", { class: "wb-sel sm" }, select)),
+    host,
+  );
+}
+
+const [WIDE, HIGH, LEFT, BASE, TOP] = [520, 206, 34, 166, 52];
+
+function histogram(values, what, marked, sets) {
+  if (!values.length) return el("p", { class: "wb-note", text: "There is no task to count." });
+  const most = Math.max(...values, marked ?? 0);
+  const step = Math.max(1, Math.ceil((most + 1) / 26));
+  const bins = Array.from({ length: Math.floor(most / step) + 1 }, () => 0);
+  for (const value of values) bins[Math.floor(value / step)] += 1;
+  const top = Math.max(...bins);
+  const wide = (WIDE - LEFT - 8) / bins.length;
+  const x = (value) => LEFT + (value / step) * wide;
+  const y = (n) => BASE - (n / top) * (BASE - TOP);
+  const every = Math.ceil(bins.length / 10);
+  const bar = (n, at) => {
+    const here = marked !== null && Math.floor(marked / step) === at;
+    return [
+      svg("rect", { class: here ? "ts-col here" : "ts-col", x: x(at * step) + 1, y: y(n), width: Math.max(1, wide - 2), height: BASE - y(n), rx: 1 }, svg("title", { text: `${count(n)} with ${step === 1 ? at : `${at * step} to ${at * step + step - 1}`}` })),
+      at % every === 0 ? svg("text", { x: x(at * step) + wide / 2, y: BASE + 14, "text-anchor": "middle", text: String(at * step) }) : null,
+    ];
+  };
+  const line = (set, at) => {
+    const place = x(set.golden_mean) + wide / 2;
+    if (place > WIDE - 4) return null;
+    return [svg("line", { class: "ts-ref", x1: place, x2: place, y1: 16 + at * 12, y2: BASE }), svg("text", { x: place + 4, y: 24 + at * 12, text: `${plain(set.name)} mean ${set.golden_mean.toFixed(1)}` })];
+  };
+  const mean = values.reduce((all, n) => all + n, 0) / values.length;
+  const words = `${what} per task: ${count(values.length)} tasks, mean ${mean.toFixed(1)}, most ${Math.max(...values)}`;
+  return svg(
+    "svg",
+    { class: "wb-chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": plain(words) },
+    svg("line", { class: "g", x1: LEFT, x2: WIDE - 8, y1: y(top), y2: y(top) }),
+    svg("text", { x: LEFT - 6, y: y(top) + 4, "text-anchor": "end", text: count(top) }),
+    bins.map(bar),
+    sets.map(line),
+    svg("line", { class: "ax", x1: LEFT, x2: WIDE - 8, y1: BASE, y2: BASE }),
+    marked === null ? null : svg("text", { class: "ink b", x: Math.min(WIDE - 70, Math.max(LEFT, x(Math.floor(marked / step) * step))), y: 10, text: `this task ${marked}` }),
+    svg("text", { x: LEFT, y: HIGH - 8, text: plain(words) }),
+  );
+}
+
+/** What became of every candidate: a bar a filter, what it dropped dashed and named. Null without a report. */
+export function funnelPanel(report, domain) {
+  const funnel = report?.find((one) => one.domain === domain);
+  if (!funnel) return null;
+  const most = funnel.proposed || 1;
+  const [from, full, step] = [176, 210, 27];
+  const row = ({ name, left, dropped, reasons }, at) => {
+    const y = 4 + at * step;
+    const last = at === funnel.stages.length - 1;
+    const wide = (left / most) * full;
+    const why = Object.entries(reasons)
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, 2)
+      .map(([reason, n]) => `${count(n)} ${plain(reason).slice(0, 44)}`)
+      .join(", ");
+    return [
+      svg("text", { class: "ink", x: from - 8, y: y + 13, "text-anchor": "end", text: plain(name) }),
+      svg("rect", { class: last ? "ts-pass last" : "ts-pass", x: from, y, width: wide, height: 18, rx: 2 }),
+      dropped ? svg("rect", { class: "ts-drop", x: from + wide, y, width: (dropped / most) * full, height: 18 }) : null,
+      svg("text", { class: "ink b", x: from + full + 8, y: y + 13, text: count(left) }),
+      svg("text", { x: from + full + 52, y: y + 13, text: dropped ? `− ${count(dropped)}: ${why}` : "" }),
+    ];
+  };
+  const stages = [{ name: "proposed", left: funnel.proposed, dropped: 0, reasons: {} }, ...funnel.stages];
+  const accepted = funnel.stages.at(-1)?.left ?? funnel.proposed;
+  const reasons = funnel.stages.flatMap((stage) => Object.entries(stage.reasons).map(([reason, n]) => [stage.name, reason, n]));
+  const line = (cells) => el("tr", {}, el("th", { scope: "row", text: plain(cells[0]) }), el("td", { class: "ts-wide", text: plain(cells[1]) }), el("td", { class: "n", text: count(cells[2]) }));
+  return el(
+    "section",
+    { class: "wb-panel", "aria-label": "What the filters reject" },
+    el("header", {}, el("h2", { text: "What the filters reject" }), el("p", { text: "all are executed, none is asked" })),
+    el(
+      "div",
+      { class: "ts-scroll", tabindex: "0", role: "region", "aria-label": "Filter funnel" },
+      svg(
+        "svg",
+        { class: "wb-chart ts-funnel", viewBox: `0 0 760 ${stages.length * step + 2}`, role: "img", "aria-label": `Of ${count(funnel.proposed)} candidates ${count(accepted)} were accepted` },
+        stages.map((stage, at) => row(stage, at - 0)),
+      ),
+    ),
+    el(
+      "details",
+      { class: "ts-result" },
+      el("summary", { text: "Every reason" }),
+      el("table", { class: "wb-tbl tight" }, el("caption", { class: "wb-sr", text: "Reasons of rejection" }), el("thead", {}, el("tr", {}, ["Filter", "Reason"].map((text) => el("th", { scope: "col", text })), el("th", { scope: "col", class: "n", text: "Tasks" }))), el("tbody", {}, reasons.map(line))),
+    ),
+  );
+}
