@@ -6,7 +6,7 @@ from app.pages import shell
 
 _WISHES = """
 <section class="lv-left" id="wishes" aria-label="Orchestrator and preferences">
-  <div class="lv-sheet-head"><h2>Wishes</h2><span class="wb-sp"></span>
+  <div class="lv-sheet-head"><h2>Preferences</h2><span class="wb-sp"></span>
     <button class="wb-btn sm" id="wishes-close">Done</button></div>
   <div class="lv-grp">
     <label class="wb-sel lv-pick" id="orchestrator-box"><span class="wb-sr">Orchestrator</span>

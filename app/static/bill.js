@@ -8,14 +8,17 @@ import { meter, timeMeter, warning } from "./meters.js";
 
 const LINES = 8;
 
-/** The whole right column of Live for a run, or the idle one when `run` is null. */
-export function drawBill(host, run, table) {
-  const parts = run?.setting ? running(run) : idle(table, run ? "not begun" : "idle");
-  put(host, parts);
+/** The whole right column of Live for a run, which may still wait at a `place`, or the idle one when `run` is null. */
+export function drawBill(host, run, table, place) {
+  if (run?.setting) put(host, running(run));
+  else if (run && place === null) put(host, loading());
+  else put(host, idle(table, run ? "not begun" : "idle"));
 }
 
 function tableNote(table) {
   if (!table) return null;
+const loading = () => [head(null, null), el("div", { class: "wb-skel lv-late", "aria-hidden": "true" })];
+
   const title = `Price table ${plain(table.name)} of ${table.dated}: ${plain(table.source)}`;
   return el(
     "span",
@@ -144,11 +147,7 @@ function bars(run) {
         .filter((call) => !rows.some((row) => row.payee === call.tool))
         .map((call) => bar({ ...run.tool(call.tool), payee: call.tool }, 0, "running")),
       free.length
-        ? bar(
-            { kind: "basic", payee: "", title: free.length === 1 ? free[0].title : `${free.length} free payees` },
-            0,
-            "free",
-          )
+        ? bar(free.length === 1 ? free[0] : { kind: "basic", payee: "", title: `${free.length} free payees` }, 0, "free")
         : null,
     ),
     el(

@@ -143,7 +143,7 @@ export class Detail {
     if (!this.timeline) return;
     this.timeline.updateAll();
     if (this.run.finished) this.forks.ended();
-    if (this.run.finished) byId("turns").append(endCard(this.run, statusChip(this.run.stop ?? "fault"), null));
+    if (this.run.finished) byId("turns").append(endCard(this.run, null));
     this.facts();
     if (this.tab !== "timeline") this.drawTab();
   }

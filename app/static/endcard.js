@@ -11,18 +11,18 @@ const ENDS = {
   cost_limit: ["Cost limit", "The next step could have cost more than the limit allows."],
   time_limit: ["Time limit", "The run's seconds are used up; calls that ran were closed."],
   token_limit: ["Token limit", "The run's tokens are used up."],
-  loop: ["Loop", "The orchestrator kept repeating a call that had been refused as a repeat."],
-  fault: ["Fault", "Something outside the episode failed, so it ended here."],
+  loop: ["Ended in a loop", "The orchestrator kept repeating a call that had been refused as a repeat."],
+  fault: ["Ended by a fault", "Something outside the episode failed, so it ended here."],
 };
 
 /** The card that closes a run: the answer, or why there is none and what is kept. */
-export function endCard(run, chip, actions) {
+export function endCard(run, actions) {
   const graded = run.outcome === null ? null : outcomeChip(run.outcome);
   if (run.stop === "answered") {
     return el(
       "li",
       { class: "lv-end" },
-      el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: "Answer" }), chip, graded),
+      el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: "Answer" }), graded),
       el(
         "div",
         { class: "lv-answer", id: "answer", tabindex: "0", role: "region", "aria-label": "Answer" },
@@ -38,7 +38,7 @@ export function endCard(run, chip, actions) {
   return el(
     "li",
     { class: `lv-end ${run.stop === "fault" || run.broken ? "bad" : ""}` },
-    el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: title }), chip, graded),
+    el("div", { class: "lv-end-head" }, el("h2", { class: "wb-cap", text: title }), graded),
     message
       ? el("p", { class: "lv-fault" }, el("b", { text: `${plain(run.fault?.where ?? "run")}: ` }), plain(message))
       : null,

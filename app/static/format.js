@@ -102,6 +102,9 @@ export function plain(text) {
     });
 }
 
+/** A message of the server as a sentence of its own: it begins with a capital. */
+export const asSentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** The beginning of a text in one line: its first lines, a dot between them. */
 export function firstLine(text) {
   const lines = plain(text.slice(0, 600))

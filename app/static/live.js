@@ -16,9 +16,8 @@ import { Tail } from "./tail.js";
 import { Timeline } from "./timeline.js";
 import { drawScore } from "./score.js";
 import { drawBill, drawOthers, tickClock } from "./bill.js";
-import { missing, waiting } from "./placards.js";
+import { loading, missing, waiting } from "./placards.js";
 import { drawStrip } from "./strip.js";
-import { statusChip } from "./marks.js";
 import { share } from "./share.js";
 import { Composer } from "./composer.js";
 import { liveKeys } from "./livekeys.js";
@@ -112,8 +111,10 @@ class Live {
     this.timeline.reset(this.run);
     for (const part of ["score", "strip", "share"]) byId(part).hidden = true;
     this.rail.select(id);
-    if (id) this.follow(id);
-    else this.empty();
+    if (id) {
+      this.card(loading());
+      this.follow(id);
+    } else this.empty();
     this.painter.now();
   }
 
@@ -157,7 +158,7 @@ class Live {
       end: mine(() => this.ended()),
       lost: mine((pause) => this.server.tell(`The run goes on at the server; trying again in ${pause} s.`)),
       back: mine(() => this.server.tell(null)),
-      unknown: mine((message) => this.unknown(message, "There is no such run here")),
+      unknown: mine(() => this.unknown(`Nothing here is called ${id}. It was deleted, or the link is from another machine.`, "There is no such run here")),
     });
   }
 
@@ -227,9 +228,7 @@ class Live {
     );
     this.timeline.updateAll();
     if (this.goal !== null) this.toGoal();
-    byId("timeline").append(
-      endCard(run, statusChip(run.stop ?? "fault", run.stop === "cancelled" ? "cancelled" : undefined), actions),
-    );
+    byId("timeline").append(endCard(run, actions));
     byId("spoken").textContent =
       run.stop === "answered" ? `Answer: ${plain(run.answer).slice(0, 300)}` : `The run ended: ${run.stop}`;
     this.painter.ask();
@@ -311,7 +310,7 @@ class Live {
     const active = this.going || this.place !== null;
     byId("stop").disabled = !active;
     byId("composer").toggleAttribute("data-going", active);
-    drawBill(byId("bill"), this.run, this.composer.table);
+    drawBill(byId("bill"), this.run, this.composer.table, this.place);
     if (this.run?.setting) {
       drawStrip(this.run);
       this.rail.update(this.run);

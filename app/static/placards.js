@@ -1,7 +1,7 @@
-// What stands in the place of turns: a run that waits in the queue, a run that is not there.
+// What stands in the place of turns: a run that waits in the queue, that is on its way, or that is not there.
 
 import { el } from "./dom.js";
-import { count, plain } from "./format.js";
+import { asSentence, count, plain } from "./format.js";
 
 function placard(title, words, ...actions) {
   return el(
@@ -23,11 +23,15 @@ export function waiting({ place, waiting: all }, onCancel) {
   );
 }
 
+/** A run of which nothing has come yet; seen only when that takes a while. */
+export const loading = () => el("div", { class: "lv-loading", "aria-hidden": "true" }, skeleton(), skeleton(), skeleton());
+const skeleton = () => el("div", { class: "wb-skel lv-late" });
+
 /** A run that is not there, and where to go instead. */
 export function missing(title, message) {
   return placard(
     title,
-    plain(message),
+    asSentence(plain(message)),
     el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
     el("a", { class: "wb-btn", href: "/", text: "New task" }),
   );

@@ -131,9 +131,7 @@ export class Rail {
   tab(id, entry) {
     const current = id === this.shown;
     const task = entry?.task ? plain(entry.task) : id;
-    // One task under several wishes: the wish tells the tabs apart.
-    const twin = this.ids.some((other) => other !== id && this.entries.get(other)?.task === entry?.task);
-    const label = twin && entry?.wish ? plain(entry.wish) : task;
+    const label = this.label(id, entry, task);
     const going = GOING.has(entry?.status);
     return el(
       "li",
@@ -165,6 +163,14 @@ export class Rail {
     );
   }
 
+  /** What tells a tab from others of the same task: the wish, or else its number among them. */
+  label(id, entry, task) {
+    const same = this.ids.filter((other) => other === id || this.entries.get(other)?.task === entry?.task);
+    if (same.length === 1 || !entry?.wish) return task;
+    const wishes = new Set(same.map((other) => this.entries.get(other)?.wish));
+    return wishes.size > 1 ? plain(entry.wish) : `${same.indexOf(id) + 1} of ${same.length} · ${task}`;
+  }
+
   keep() {
     try {
       sessionStorage.setItem(KEY, JSON.stringify(this.ids));
@@ -190,8 +196,8 @@ function facts(entry) {
   if (!entry) return "…";
   if (entry.status === "queued") return [statusMark("queued"), `place ${count(entry.place)}`];
   if (entry.status === "gone") return [statusMark("fault", "gone")];
-  const time = entry.seconds === null || entry.seconds === undefined ? null : ` · ${seconds(entry.seconds)}`;
-  return [statusMark(entry.status), entry.cost ? money(entry.cost) : null, time];
+  const time = entry.seconds === null || entry.seconds === undefined ? null : seconds(entry.seconds);
+  return [statusMark(entry.status), entry.cost ? money(entry.cost) : null, el("span", { text: time })];
 }
 
 function remembered() {

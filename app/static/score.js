@@ -169,7 +169,7 @@ function callBar(bar, x, y, height, labelled) {
 }
 
 function number(bar, start, width, y, failed, labelled) {
-  const inside = width > 16 && !failed && bar.state !== "running";
+  const inside = width > 16 && !failed && bar.state !== "running" && bar.state !== "cancelled";
   const at = inside ? start + 5 : start + width + 4;
   if (at < (labelled.get(bar.kind) ?? 0)) return []; // no room: the title still tells it
   labelled.set(bar.kind, at + 10);

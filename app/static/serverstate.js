@@ -2,7 +2,7 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { plain } from "./format.js";
+import { asSentence, plain } from "./format.js";
 import { Refused, getJson } from "./server.js";
 import { showCount } from "./topbar.js";
 import { weightsNotice } from "./weights.js";
@@ -29,7 +29,7 @@ export class ServerState {
       if (this.problem?.kind === "state") this.problem = null;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.problem ??= { kind: "state", words: `${error.message} Trying again.` };
+      this.problem ??= { kind: "state", words: `${asSentence(error.message)} Trying again.` };
     } finally {
       this.draw();
       clearTimeout(this.timer);
