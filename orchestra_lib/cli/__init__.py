@@ -21,6 +21,7 @@ from orchestra_lib.cli import (
     records,
     reward,
     running,
+    synth,
     tasks,
 )
 from orchestra_lib.cli.terminal import complain
@@ -34,7 +35,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for room in (running, records, reward, grade, lab, models, machine):
+for room in (running, records, reward, grade, lab, synth, models, machine):
     for name, command in room.COMMANDS.items():
         app.command(name)(command)
 for name, nouns in {

@@ -1,4 +1,4 @@
-"""Tasks for training: instances drawn from assignments and questions, as rows for TRL."""
+"""Tasks for training: instances drawn from assignments and questions, as rows for TRL; assignments verified."""
 
 import json as json_module
 from collections import Counter
@@ -10,6 +10,7 @@ import typer
 
 from orchestra_lib import chat, toolorchestra
 from orchestra_lib.cli.terminal import note, print_json, printable
+from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.export.samples import write_folder, write_lines
 from orchestra_lib.paths import home
@@ -23,11 +24,13 @@ from orchestra_lib.sampling.prices import Regime
 from orchestra_lib.sampling.sample import Materials, Plan, repeats, sample
 from orchestra_lib.sampling.sources import Gathered
 from orchestra_lib.sampling.wishes import DrawnWish, PairWish, Wish
+from orchestra_lib.synthesis.verifying import files_of, verify
 from orchestra_lib.tool import ToolKind, ToolSpec
 
-app = typer.Typer(help="Tasks for training: sample instances for TRL.", no_args_is_help=True)
+app = typer.Typer(help="Tasks for training: sample instances for TRL, verify tasks.", no_args_is_help=True)
 
 Files = list[Path] | None
+_EVERY = 500
 
 
 @app.callback()
@@ -166,6 +169,32 @@ def _report(out: Path, facts: dict[str, Any], json: bool) -> None:
     for name, most in facts["most_often"].items():
         if most > 1:
             note(f"{name}: fewer cases than instances, a case comes up to {most:,} times with other draws")
+
+
+@app.command("verify")
+def verify_tasks(
+    path: Annotated[Path, typer.Argument(help="Assignments as JSONL, or a folder of such files.")],
+    json: Annotated[bool, typer.Option("--json", help="The counts and every failure as JSON.")] = False,
+) -> None:
+    """Replay every golden and run all four filters. Exit code 1 when a task fails, and its name is printed."""
+    checked, unread, failures = 0, 0, []
+    for one in verify(files_of(path)):
+        checked, unread = checked + 1, unread + (not one.solver)
+        if one.failure:
+            failures.append({"file": str(one.file), "id": one.assignment.id, **to_data(one.failure)})
+        if checked % _EVERY == 0:
+            note(f"{checked:,} tasks checked, {len(failures):,} failed")
+    if json:
+        print_json({"path": str(path), "tasks": checked, "without_solver": unread, "failures": failures})
+    else:
+        for failure in failures:
+            line = "{id}: {filter}: {reason} {detail} ({file})".format(**failure)
+            print(printable(line))
+        print(printable(f"{path}: {checked:,} tasks, {len(failures):,} failed"))
+        if unread:
+            note(f"{unread:,} tasks: the scripted solver has no words for their domain and was left out")
+    if failures:
+        raise typer.Exit(1)
 
 
 COMMANDS: dict[str, typer.Typer] = {"tasks": app}

@@ -58,12 +58,14 @@ class Candidates:
             if found is None:
                 continue
             try:
+                if not refused:
+                    if self._world.operations.keeps_rules(state, operation.name, found[1]):
+                        return Candidate(owner=found[0], arguments=found[1])
+                    continue
                 broken = self._world.operations.broken_rules(state, operation.name, found[1])
             except ModelMistake:
                 continue
-            if not broken and not refused:
-                return Candidate(owner=found[0], arguments=found[1])
-            if refused and len(broken) == 1 and broken[0].mode is Mode.POLICY:
+            if len(broken) == 1 and broken[0].mode is Mode.POLICY:
                 return Candidate(owner=found[0], arguments=found[1], broken=broken[0])
         return None
 

@@ -21,11 +21,11 @@ from orchestra_lib.synthesis.routes import PAYMENTS
 from orchestra_lib.synthesis.wants import Aim, Condition, Outcome, Rejected, Want
 from orchestra_lib.synthesis.wording import Worded, Wording, facts_of
 
-_ONE, _TWO = 0.4, 0.82
-"""Below the first a task has one request, below the second two, else three."""
+_REQUESTS = (1, 2, 2, 3, 3, 3, 4, 4, 5)
+"""How many requests a task may have, each as likely."""
 
 _CONDITION, _TELL, _VAGUE, _FOLLOW_UP, _TOLD, _BY_EMAIL, _WRONG_EMAIL = 0.22, 0.4, 0.12, 0.35, 0.3, 0.6, 0.3
-_REFUSED_PART, _QUESTION_PART, _UNMET_PART, _FALLBACK, _BY_KIND, _INSISTS = 0.16, 0.12, 0.1, 0.5, 0.5, 0.6
+_REFUSED_PART, _QUESTION_PART, _UNMET_PART, _FALLBACK, _BY_KIND, _INSISTS = 0.1, 0.1, 0.1, 0.5, 0.8, 0.6
 """The shares of tasks in which each step of evolution is tried."""
 
 
@@ -51,8 +51,7 @@ class Composer:
         by_email = random.random() < _BY_EMAIL
         planner.identify(by_email)
         wants = [planner.plan(self._first(first, candidate, planner, random, wish))]
-        drawn = random.random()
-        for _ in range((drawn > _ONE) + (drawn > _TWO) if acts else int(random.random() < 0.3)):
+        for _ in range(random.choice(_REQUESTS) - 1 if acts else int(random.random() < 0.3)):
             more = self._more(planner, wants, random, acts)
             if more is not None:
                 wants.append(planner.plan(more))
@@ -212,7 +211,10 @@ class Composer:
             )
             if candidate is None or any(candidate.arguments == one.arguments for one in wants):
                 continue
-            want = self._want(operation, candidate, planner, random, given=given)
+            try:
+                want = self._want(operation, candidate, planner, random, given=given)
+            except Rejected:
+                continue
             return replace(want, outcome=Outcome.REFUSED, condition=None, tell=()) if refused else want
         return None
 

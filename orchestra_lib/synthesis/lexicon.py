@@ -22,7 +22,7 @@ from orchestra_lib.synthesis.routes import Routes
 
 _SLOT = re.compile(r"\{([a-z_.]+)\}")
 _END = re.compile(r"\s*([<>])(\w+)$")
-_NOTHING = re.compile(r"\Z")
+_END_OF = re.compile(r"\Z")
 _MOST_KEPT = 20_000
 SAME, NEW, VAGUE, IDENTIFIED, DESCRIBED = "same", "new", "vague", "identified", "described"
 
@@ -137,9 +137,8 @@ class Lexicon:
         """What stands in the slots where a text is this phrase and every slot can be read."""
         literals = self._literals.get(phrase)
         if literals is None:
-            literals = self._literals[phrase] = [
-                re.compile(_literal(one), re.IGNORECASE) if one else _NOTHING for one in phrase.texts
-            ]
+            made = [re.compile(_literal(one), re.IGNORECASE) for one in phrase.texts]
+            literals = self._literals[phrase] = made if phrase.texts[-1] or not phrase.slots else [*made[:-1], _END_OF]
         start = literals[0].match(text)
         return self._split(literals, fields, text, start.end(), 1) if start else None
 

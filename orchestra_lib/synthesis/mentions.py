@@ -9,8 +9,8 @@ from orchestra_lib.synthesis.lexicon import DESCRIBED, IDENTIFIED, Lexicon, Ment
 from orchestra_lib.synthesis.lookup import extreme, meets, search_for, value_at
 from orchestra_lib.synthesis.wants import Rejected
 
-_BY_ID = 0.3
-_RESOURCE_BY_ID = 0.08
+_BY_ID = 0.15
+_RESOURCE_BY_ID = 0.04
 
 
 def mention_of(

@@ -1,6 +1,6 @@
 """How the operations of a domain lead to its records: what planner and solver both read off the schema."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -156,11 +156,19 @@ class Routes:
 
     def scans(self, operation: Operation) -> frozenset[str]:
         """Owned tables of which the policy's rules look at all of the owner's records."""
+        found = {table for one in self._policy(operation) for table in scanned(one)}
+        return frozenset(found & self.listers.keys())
+
+    def follows(self, operation: Operation) -> frozenset[str]:
+        """Tables to which the policy's rules follow the references of such records."""
+        return frozenset(table for one in self._policy(operation) for table in scanned(one, "record"))
+
+    def _policy(self, operation: Operation) -> Sequence[Expression]:
+        """The policy's own rules, and the lets that they name."""
         lets = {one.name: one.value for one in operation.lets}
         rules = [one.when for one in operation.rules if one.mode is Mode.POLICY]
         named = frozenset[str]().union(*(roots(one) for one in rules))
-        found = {table for one in [*rules, *(lets[name] for name in named & lets.keys())] for table in scanned(one)}
-        return frozenset(found & self.listers.keys())
+        return [*rules, *(lets[name] for name in named & lets.keys())]
 
 
 def paths(expression: Any) -> Iterator[tuple[str, str]]:
@@ -179,17 +187,17 @@ def paths(expression: Any) -> Iterator[tuple[str, str]]:
             return
 
 
-def scanned(expression: Any) -> Iterator[str]:
-    """The tables that an expression looks through."""
+def scanned(expression: Any, head: str = "records") -> Iterator[str]:
+    """The tables that an expression looks through, or with `record` gets single records of."""
     match expression:
-        case ["records", str() as table, _, condition]:
+        case [str() as first, str() as table, *rest] if first == head:
             yield table
-            yield from scanned(condition)
+            yield from scanned(rest, head)
         case Mapping():
             for part in expression.values():
-                yield from scanned(part)
+                yield from scanned(part, head)
         case list() | tuple():
             for part in expression:
-                yield from scanned(part)
+                yield from scanned(part, head)
         case _:
             return

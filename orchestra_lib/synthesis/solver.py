@@ -208,8 +208,13 @@ class _Episode:
             key = (names.get(name) or {}).get(field) if field else names.get(name)
             if key is not None:
                 names[load.name] = self.trace.look(load.table, key)
+        follows = self.routes.follows(operation)
         for table in sorted(self.routes.scans(operation)):
-            self._finding.rows(table)
+            rows = self._finding.rows(table)
+            for one in self.routes.tables[table].fields:
+                if one.references in follows:
+                    for key in {row[one.name]: None for row in rows if row.get(one.name)}:
+                        self.trace.look(one.references, key)
 
     def _values(self, operation: Operation, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         return self.world.operations.values(Known(self.trace), operation.name, arguments)

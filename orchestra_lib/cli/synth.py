@@ -1,0 +1,66 @@
+"""`orchestra synth`: tasks of the shipped domains from a seed, with the funnel of what was rejected and the metrics."""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestra_lib.cli.terminal import note, print_json, print_table, printable
+from orchestra_lib.synthesis.metrics import LABELS, published, shown
+from orchestra_lib.synthesis.producing import order_of, produce
+
+_EVERY = 100
+
+
+def synth(
+    out: Annotated[Path, typer.Option(help="The folder for NAME.jsonl of each domain and report.json.")],
+    domains: Annotated[str, typer.Option(help="all, or names with commas.")] = "all",
+    n: Annotated[int, typer.Option(help="How many tasks in all, in equal parts.", min=1)] = 4063,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 7,
+    json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
+) -> None:
+    """Draw tasks, run all four filters on each, and write what passes. Run it again to go on after an interruption."""
+    order = order_of(domains, n, seed)
+    report = produce(order, out, _progress())
+    if json:
+        print_json(report)
+        return
+    print(printable(f"{out}: {report['total']['accepted']:,} tasks in {len(order.domains)} domains, seed {seed}"))
+    _funnel(report["total"])
+    _metrics(report["metrics"])
+    for line in report["worse_than_published"]:
+        print(f"worse than published: {line}")
+
+
+def _progress() -> Callable[[str, int, int], None]:
+    def told(name: str, done: int, wanted: int) -> None:
+        if sys.stderr.isatty() and done < wanted:
+            print(f"\r\033[K{name}: {done:,} of {wanted:,}", end="", file=sys.stderr, flush=True)
+        elif done == wanted or done % _EVERY == 0:
+            note(f"{name}: {done:,} of {wanted:,}")
+
+    return told
+
+
+def _funnel(total: Mapping[str, Any]) -> None:
+    rows = [("candidates", "", f"{total['candidates']:,}")]
+    rows += [
+        (stage, why, f"{count:,}") for stage, reasons in total["rejected"].items() for why, count in reasons.items()
+    ]
+    rows += [("accepted", kind, f"{count:,}") for kind, count in total["kinds"].items()]
+    rows += [("split", split, f"{count:,}") for split, count in total["splits"].items()]
+    print_table(("stage", "what", "tasks"), rows)
+
+
+def _metrics(ours: Mapping[str, float | int | None]) -> None:
+    rivals = published()
+    rows = [
+        (label, shown(ours.get(name)), *[shown(one.get(name)) for one in rivals.values()])
+        for name, label in LABELS.items()
+    ]
+    print_table(("metric", "ours", *[name.replace("_", " ") for name in rivals]), rows)
+
+
+COMMANDS: dict[str, Callable[..., Any]] = {"synth": synth}
