@@ -12,6 +12,7 @@ from app import (
     finding_api,
     grade_api,
     lab_api,
+    preference_api,
     rail_api,
     records_api,
     reward_api,
@@ -52,6 +53,7 @@ def install(app: FastAPI, workbench: Workbench, runs: RunManager) -> None:
     app.include_router(grade_api.router(workbench, runs), prefix="/api")
     app.include_router(reward_api.router(workbench, runs), prefix="/api")
     app.include_router(lab_api.router(workbench, runs), prefix="/api")
+    app.include_router(preference_api.router(workbench), prefix="/api")
     app.include_router(rail_api.router(runs), prefix="/api")
     app.include_router(finding_api.router(runs), prefix="/api")
     app.include_router(_setting_routes(workbench, runs), prefix="/api")

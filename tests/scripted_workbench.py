@@ -203,6 +203,12 @@ class ScriptedRoster:
     def statuses(self) -> tuple[WeightsStatus, ...]:
         return self.weights
 
+    def chat_models(self) -> tuple[tuple[str, str | None], ...]:
+        return (*((name, None) for name in self.judges), ("far/away", "it needs a key"))
+
+    def remote(self) -> frozenset[str]:
+        return frozenset({"web_search"})
+
     def chat_model(self, name: str) -> Judge:
         if name not in self.judges:
             raise BadInput(f"there is no model {name!r}; there are {', '.join(self.judges)}")

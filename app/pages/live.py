@@ -18,6 +18,19 @@ _WISHES = """
   <section class="lv-grp" id="goals" aria-label="Goals"><h3 class="wb-cap">Goals</h3></section>
   <section class="lv-grp" aria-label="Tools"><h3 class="wb-cap">Tools <span class="wb-sp"></span>
     <span class="lv-plain">avoid ↔ prefer</span></h3><div class="lv-grp" id="tools"></div></section>
+  <section class="lv-grp" aria-label="Say it in words"><h3 class="wb-cap">Say it in words</h3>
+    <form class="lv-say" id="say"><label class="wb-in sm"><input id="say-text" type="text" autocomplete="off"
+      placeholder="be quick, avoid paid APIs" aria-label="Your wishes in words" aria-describedby="say-status"
+      enterkeyhint="go"></label>
+      <div class="lv-say-bar"><button class="wb-btn sm" type="submit">Move sliders <kbd>↵</kbd></button>
+      <button class="wb-btn ghost sm" type="button" id="say-undo" hidden>Undo</button><span class="wb-sp"></span>
+      <button class="wb-btn ghost sm" type="button" id="say-ask">Ask model</button>
+      <label class="wb-sel sm lv-pick"><select id="say-model" aria-label="The model to ask" hidden></select></label>
+      </div></form>
+    <p class="wb-note" id="say-status" role="status"></p>
+    <ul class="lv-phrases" id="say-found" aria-label="What was understood"></ul>
+    <button class="wb-btn ghost sm lv-plain" type="button" id="say-speak" hidden>Let the model read these words</button>
+  </section>
   <section class="lv-grp" aria-label="The model will read"><h3 class="wb-cap">The model will read
     <span class="wb-sp"></span>
     <button class="wb-btn ghost sm lv-plain" type="button" id="sentence-edit">Edit</button>

@@ -4,6 +4,7 @@ import { byId, el, put } from "./dom.js";
 import { plain } from "./format.js";
 import { getJson, runPath } from "./server.js";
 import { preferenceOf, weightsOf } from "./rewardlink.js";
+import { Saying } from "./saying.js";
 import { Sentence } from "./sentence.js";
 import { Wishes } from "./wishes.js";
 
@@ -22,6 +23,15 @@ export class Composer {
       () => this.wishes.preference(),
       () => this.keep(),
     );
+    this.saying = new Saying({
+      wishes: () => ({ goals: { ...this.wishes.goals }, tools: { ...this.wishes.tools }, sentence: this.sentence.own }),
+      title: (name) => this.state.tools.find((tool) => tool.name === name)?.title ?? name,
+      move: (wishes) => this.take(wishes),
+      speak: (words) => {
+        this.sentence.set(words);
+        this.changed();
+      },
+    });
     byId("composer").addEventListener("submit", (event) => {
       event.preventDefault();
       this.run();
