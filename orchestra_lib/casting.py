@@ -12,6 +12,7 @@ from orchestra_lib.environment.policy_text import policy_text
 from orchestra_lib.environment.success import golden_of
 from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.event import Event, TurnStarted
+from orchestra_lib.experts import ON_REQUEST
 from orchestra_lib.forking import AskedCall, Edited
 from orchestra_lib.limits import Limits
 from orchestra_lib.policy.scripted import Scripted
@@ -140,12 +141,17 @@ class Casting:
         off = {spec.name: why for spec, why in self._roster.tools()}
         if names is None:
             return tuple(self._roster.tool(name) for name, why in off.items() if why is None)
+        chosen: dict[str, Tool] = {}
         for name in names:
-            if name not in off:
-                raise BadInput(f"there is no tool {name!r}; the tools are {', '.join(off)}")
-            if off[name] is not None:
-                raise BadInput(f"the tool {name} is off: {off[name]}")
-        return tuple(self._roster.tool(name) for name in dict.fromkeys(names))
+            tool = self._roster.experts.asked(name) if name.startswith(ON_REQUEST) else None
+            if tool is None:
+                if name not in off:
+                    raise BadInput(f"there is no tool {name!r}; the tools are {', '.join(off)}")
+                if off[name] is not None:
+                    raise BadInput(f"the tool {name} is off: {off[name]}")
+                tool = self._roster.tool(name)
+            chosen[tool.spec.name] = tool
+        return tuple(chosen.values())
 
 
 def edited(policy: Policy, tools: Sequence[Tool], asked: AskedCall | None, history: Sequence[Event]) -> Policy:

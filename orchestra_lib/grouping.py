@@ -139,7 +139,7 @@ def _rollout(trajectory: Trajectory) -> Rollout:
         id=trajectory.id,
         outcome=trajectory.outcome,
         cost_usd=trajectory.bill().cost_usd,
-        latency_s=trajectory.finished_s,
+        latency_s=trajectory.latency_s,
         tool_counts={name: used.get(name, 0) for name in offered},
         answered=bool(trajectory.answer and trajectory.answer.strip()),
         malformed_turns=tuple(turn.index for turn in trajectory.turns if is_malformed(turn, trajectory.setting)),

@@ -50,7 +50,7 @@ def report(trajectory: Trajectory) -> dict[str, Any]:
         "cost_usd": bill.cost_usd,
         "known_usd": bill.known_usd,
         "estimated": bill.estimated,
-        "latency_s": trajectory.finished_s,
+        "latency_s": trajectory.latency_s,
         "busy_s": bill.busy_s,
         "queue_s": bill.queue_s,
         "backoff_s": bill.backoff_s,

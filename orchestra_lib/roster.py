@@ -13,6 +13,7 @@ from orchestra_lib import chat, toolorchestra
 from orchestra_lib.chat import CallStyle
 from orchestra_lib.ensemble import build, build_domain, token_counter
 from orchestra_lib.errors import BadInput, WeightsFault, WorldFault
+from orchestra_lib.experts import Experts
 from orchestra_lib.model.embedded import EmbeddedModel
 from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.minilm import MiniLM
@@ -25,10 +26,11 @@ from orchestra_lib.policy.conductor.arguments_writer import BEGINNINGS
 from orchestra_lib.policy.conductor.estimator import Estimator, WordEmbedder
 from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.conductor.policy import Conductor
+from orchestra_lib.policy.oracle import ORACLE
 from orchestra_lib.protocols import ChatModel, Policy, PolicySpec, Tool
 from orchestra_lib.record import record
 from orchestra_lib.store.recordings import Recordings
-from orchestra_lib.tool import ToolSpec
+from orchestra_lib.tool import RECORDED, ToolSpec
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolkit.local_search import LocalSearch
 from orchestra_lib.toolkit.model_tool import coder, generalist
@@ -97,6 +99,7 @@ class Roster:
             "generalist": (generalist(self._models[GENERALIST]), partial(self._missing, GENERALIST)),
             **tools_of(self.endpoints),
         }
+        self.experts = Experts(home, environ, self.chat_model)
 
     @cached_property
     def _estimator(self) -> Estimator:
@@ -104,7 +107,8 @@ class Roster:
 
     def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:
         """Every tool, and why it is off now."""
-        return tuple((tool.spec, off()) for tool, off in self._tools.values())
+        own = [(tool.spec, off()) for tool, off in self._tools.values()]
+        return (*own, *((tool.spec, off) for tool, off in self.experts.tools()))
 
     def remote(self) -> frozenset[str]:
         """The tools that send what they are asked to another machine."""
@@ -136,8 +140,8 @@ class Roster:
         self.endpoints = endpoints
 
     def tool(self, name: str) -> Tool:
-        """One tool. Raises `KeyError` for an unknown name."""
-        return self._tools[name][0]
+        """One tool, also a simulated or recorded expert. Raises `KeyError` for an unknown name."""
+        return self._tools[name][0] if name in self._tools else self.experts.tool(name)
 
     def orchestrators(self) -> tuple[Offer, ...]:
         """Who can conduct here, the default first."""
@@ -163,6 +167,7 @@ class Roster:
             self._endpoint_offer(),
             *self._local_offers(),
             *self._catalogue_offers(),
+            *self._oracle_offers(),
         )
 
     def orchestrator(self, name: str) -> Policy:
@@ -171,6 +176,10 @@ class Roster:
             return self._endpoint(name.removeprefix(_ENDPOINT))
         if name in self.endpoints:
             self.endpoints.look()  # waits for the first look only, which the pages have long asked for
+        if name == ORACLE:
+            return self.experts.oracle()
+        if name.startswith(RECORDED):
+            raise BadInput(f"{name} answers as a tool or a judge; `orchestra replay` plays a recorded run again")
         off = {offer.name: offer.off for offer in self.orchestrators()}
         if name not in off:
             known = ", ".join(known for known in off if not known.startswith(_ENDPOINT) and "/" not in known)
@@ -231,9 +240,11 @@ class Roster:
     def chat_model(self, name: str) -> ChatModel:
         """A language model by its name in the catalogue, for whoever judges or writes.
 
-        An endpoint, `openai:MODEL`, `local/NAME`, or an embedded model by the name of its weights. Raises `BadInput`
-        for an unknown name and for one that is off now.
+        An endpoint, `openai:MODEL`, `local/NAME`, an embedded model by the name of its weights, or `recorded:` before
+        any of these. Raises `BadInput` for an unknown name and for one that is off now.
         """
+        if name.startswith(RECORDED):
+            return self.experts.model(name.removeprefix(RECORDED))
         if name.startswith(_ENDPOINT):
             return self._client(name.removeprefix(_ENDPOINT))
         if name in self.endpoints:
@@ -294,6 +305,11 @@ class Roster:
                 name, title = endpoint.name, f"{endpoint.title} ({endpoint.provider})"
                 note = f"at {self.endpoints.address(name)}"
                 yield Offer(name=name, title=title, note=note, off=self.endpoints.off(name), protocols=_BOTH)
+
+    def _oracle_offers(self) -> Iterator[Offer]:
+        if self.experts.offered:
+            note = "a benchmark: it knows the profiles of simulated experts and the kind of the task"
+            yield Offer(name=ORACLE, title="Oracle of simulated experts", note=note)
 
     def _endpoint_offer(self) -> Offer:
         model = self._environ.get("OPENAI_MODEL", "")

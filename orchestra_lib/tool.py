@@ -15,6 +15,9 @@ PAYEES = ("orchestrator", "judge")
 ASK_USER = "ask_user"
 """The tool that speaks with the user: its one argument is the `message`, its observation the reply."""
 
+RECORDED = "recorded:"
+"""Begins the name by which a recorded model is asked for, and the one that prices it: no bill passes it off as new."""
+
 _MAX_DEPTH = 100
 
 
@@ -77,6 +80,11 @@ class ToolSpec:
     def priced_names(self) -> tuple[str, ...]:
         """Every name that a call may have to pay."""
         return (*self.choices, *self.parts)
+
+    @property
+    def states_its_time(self) -> bool:
+        """Whether the seconds on its bill stand for what a call takes: it answers at once and says how long that is."""
+        return self.simulated or self.priced_as.startswith(RECORDED)
 
 
 @record

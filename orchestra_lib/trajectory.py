@@ -1,7 +1,8 @@
 """The record of one episode: turns, why it ended, and the ledger behind its bill."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -88,6 +89,20 @@ class Setting:
             raise ValueError(f"started_at = {self.started_at.isoformat()} is not UTC")
 
 
+def _stated_more_s(turn: "Turn", stating: Collection[str]) -> float:
+    """How much longer the calls of a turn would have taken, had these tools waited."""
+    passed_s, stated_s = 0.0, 0.0
+    for call in turn.calls:
+        if call.observation is not None:
+            end_s = call.observation.finished_s - turn.started_s
+            passed_s = max(passed_s, end_s)
+            if call.call.tool in stating:
+                took_s = math.fsum(attempt.wall_s for attempt in call.attempts)
+                end_s += max(0.0, took_s - call.observation.latency_s)
+            stated_s = max(stated_s, end_s)
+    return stated_s - passed_s
+
+
 _RAN = (CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT)
 
 
@@ -145,6 +160,18 @@ class Trajectory:
     def simulated(self) -> bool:
         """True when any tool on offer answers from a simulated profile."""
         return any(spec.simulated for spec in self.setting.tools)
+
+    @property
+    def latency_s(self) -> float | None:
+        """Seconds that the run took, None while unknown.
+
+        Experts that are simulated or recorded say how long they took and do not wait; what they say counts in place of
+        what passed, the longest call of a turn for the turn.
+        """
+        stating = {spec.name for spec in self.setting.tools if spec.states_its_time}
+        if self.finished_s is None or not stating:
+            return self.finished_s
+        return round(math.fsum((self.finished_s, *(_stated_more_s(turn, stating) for turn in self.turns))), 6)
 
     @property
     def calls(self) -> tuple[Call, ...]:

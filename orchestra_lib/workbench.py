@@ -30,6 +30,7 @@ from orchestra_lib.protocols import Policy, PolicySpec, Tool
 from orchestra_lib.record import record
 from orchestra_lib.replay_process import Answer, replay_offline
 from orchestra_lib.roster import Offer, Roster
+from orchestra_lib.simulated_tasks import find
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.groups import checked_group
 from orchestra_lib.store.journal import Journal
@@ -175,16 +176,19 @@ class Workbench:
 
     def _origin(self, order: Order, stage: Stage | None) -> tuple[Task, tuple[Event, ...]]:
         """The task of an order, and the events that the run begins with."""
-        if stage is not None:
-            task = task_of(stage.world, stage.assignment, order.protocol)
-        else:
-            task = Task(text=order.task, reference=order.reference, check=order.check)
+        task = _task(order) if stage is None else task_of(stage.world, stage.assignment, order.protocol)
         if order.fork is None:
             if order.call is not None:
                 raise BadInput("an edited call belongs to a fork; name the run and the turn")
             return task, ()
         events = self.events(order.fork.run_id)
-        return replace(task, id=fold(events[:1]).setting.task.id), shared(events, order.fork)
+        parent = fold(events[:1]).setting
+        if parent.conversation is not None and order.orchestrator not in {one.name for one in self.orchestrators()}:
+            raise BadInput(
+                f"run {parent.run_id} was imported: its orchestrator {order.orchestrator!r} is not here to go on; name "
+                "another (--orchestrator conductor)"
+            )
+        return replace(task, id=parent.task.id), shared(events, order.fork)
 
     def events(self, run_id: str) -> list[Event]:
         """The events of a stored run, also of one without a journal. Raises `BadInput` when there is none."""
@@ -238,6 +242,8 @@ class Workbench:
         if stage is not None:
             table = replace(table, prices={**domain_prices(stage.world), **table.prices})
         specs = tuple(tool.spec for tool in tools)
+        if any(spec.states_its_time for spec in specs):
+            table = self.roster.experts.priced(table, specs)
         priced = [name for spec in specs for name in spec.priced_names] + (
             [policy.spec.priced_as] if policy.spec.priced_as else []
         )
@@ -276,6 +282,12 @@ class Workbench:
         """Stop the models' processes and let go of the store."""
         await self.roster.close()
         self.store.close()
+
+
+def _task(order: Order) -> Task:
+    """The task of an order; a simulated one knows its own reference."""
+    known = find(order.task) if order.reference is None and order.check is None else None
+    return Task(text=order.task, reference=order.reference, check=order.check) if known is None else known.task
 
 
 def _attempts(events: Sequence[Event]) -> Iterator[Attempt]:

@@ -46,7 +46,10 @@ def run(
         typer.Option(help="NAME=WEIGHT: quality, cost, latency in 0..1, tool.NAME in -1..1. Repeat it."),
     ] = None,
     tools: Annotated[
-        str | None, typer.Option(help="Only these, by comma: names, your own path/file.py:function, or 'none'.")
+        str | None,
+        typer.Option(
+            help="Only these, by comma: names, sim:PROFILE, recorded:MODEL, path/file.py:function, or 'none'."
+        ),
     ] = None,
     prices: Annotated[str | None, typer.Option(help="Price table.")] = None,
     max_turns: Annotated[int | None, typer.Option(help="Turns at most.")] = None,
@@ -69,6 +72,9 @@ def run(
     group_name: Annotated[str | None, typer.Option(help="The group's name; a new one if left out.")] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with these settings; flags win over it.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a.b=c over the file. Repeat it.")] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Let recorded:MODEL ask the model, and keep what it had not recorded.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the whole trajectory as JSON.")] = False,
 ) -> None:
     """Play one task and print the answer; the trajectory is kept."""
@@ -91,9 +97,9 @@ def run(
     given = given_flags(flags | preference_flags(prefer))
     order = resolve(config, set_ or [], given)
     if group is not None or group_name is not None:
-        _run_group(rollouts(order, 1 if group is None else group, _free_name(group_name)), json)
+        _run_group(rollouts(order, 1 if group is None else group, _free_name(group_name)), json, record=record)
         return
-    (trajectory,) = asyncio.run(play([order]))
+    (trajectory,) = asyncio.run(play([order], record=record))
     show_end(trajectory, json)
 
 
@@ -127,9 +133,9 @@ def _free_name(name: str | None) -> str:
     return name
 
 
-def _run_group(orders: Sequence[Order], json: bool) -> None:
+def _run_group(orders: Sequence[Order], json: bool, *, record: bool) -> None:
     name = orders[0].group
-    played = asyncio.run(play(orders))
+    played = asyncio.run(play(orders, record=record))
     if json:
         print_json({"group": name, "runs": [report(one) for one in played]})
     else:
@@ -150,7 +156,7 @@ def _moves(trajectory: Trajectory) -> tuple[object, ...]:
 def _rollout_line(one: Trajectory) -> list[str]:
     cost, answer = dollars(one.bill().cost_usd), one_line(one.answer or "", 60)
     calls, seed = str(len(one.calls)), str(one.setting.seed)
-    return [one.id, seed, one.status, calls, cost, seconds(one.finished_s), answer]
+    return [one.id, seed, one.status, calls, cost, seconds(one.latency_s), answer]
 
 
 def prompts(task: Annotated[str, typer.Argument(help="A task.")]) -> None:
@@ -228,8 +234,11 @@ def _with_functions(orders: Sequence[Order], workbench: Workbench) -> list[Order
     ]
 
 
-async def play(orders: Sequence[Order]) -> list[Trajectory]:
-    """Play runs side by side, telling what happens, and keep them. Raises `BadInput` before any of them starts."""
+async def play(orders: Sequence[Order], *, record: bool = False) -> list[Trajectory]:
+    """Play runs side by side, telling what happens, and keep them. Raises `BadInput` before any of them starts.
+
+    With `record` recorded models ask the model itself for what they do not know, and keep it.
+    """
     cancel = asyncio.Event()
     # The first Ctrl-C stops the run and keeps its record; the handler is gone then, so a second one ends the program.
     loop = asyncio.get_running_loop()
@@ -240,6 +249,7 @@ async def play(orders: Sequence[Order]) -> list[Trajectory]:
 
     loop.add_signal_handler(signal.SIGINT, stop)
     workbench = Workbench(home())
+    workbench.roster.experts.record |= record
     try:
         named = _with_functions(orders, workbench)
         streams = [workbench.play(order, cancel=cancel) for order in named]
@@ -284,8 +294,8 @@ def _conclude(trajectory: Trajectory) -> None:
     cost = dollars(bill.cost_usd) if bill.cost_usd is not None else f"over {dollars(bill.known_usd)}, part unknown"
     kind = ", nominal: nobody is billed" if table.nominal else ""
     note(
-        f"{trajectory.status} in {seconds(trajectory.finished_s)}, {len(trajectory.turns)} turns, "
-        f"{cost} ({table.name} of {table.dated}{kind}) · {trajectory.id}"
+        f"{trajectory.status} in {seconds(trajectory.latency_s)}, {len(trajectory.turns)} turns, "
+        f"{cost} ({table.name} of {table.dated}{kind}) · {trajectory.id}{' · simulated' if trajectory.simulated else ''}"
     )
     if (paid := trajectory.before_fork()) is not None:
         known = dollars(paid.cost_usd) if paid.cost_usd is not None else f"over {dollars(paid.known_usd)}"

@@ -29,7 +29,7 @@ def trl_row(trajectory: Trajectory) -> dict[str, Any]:
         "group": setting.group,
         "outcome": trajectory.outcome,
         "cost_usd": trajectory.bill().cost_usd,
-        "latency_s": trajectory.finished_s,
+        "latency_s": trajectory.latency_s,
         "tool_counts": dumps(_tool_counts(trajectory)),
         "preference": dumps(to_data(setting.preference)),
         "nominal": setting.prices.nominal,

@@ -10,9 +10,7 @@ from orchestra_lib.codec import fingerprint, from_data, to_data
 from orchestra_lib.errors import BadInput, ProviderFault
 from orchestra_lib.generation import Channel, ChatRequest, Completion, Delta
 from orchestra_lib.protocols import ChatModel, Recordings
-
-RECORDED = "recorded:"
-"""Begins the price name of what a replay uses, so that no bill passes it off as newly paid for."""
+from orchestra_lib.tool import RECORDED
 
 _SHOWN = 80
 
@@ -20,12 +18,14 @@ _SHOWN = 80
 class Recorder:
     """A `ChatModel` that keeps every completion of another one; what fails is not kept.
 
-    What this object asks twice gets both answers, in order; answers of earlier recorders are replaced.
+    What this object asks twice gets both answers, in order; answers of earlier recorders are replaced. `known_as` is
+    the name under which a replay will look for it, its own where that is None.
     Raises what the model raises, and `StoreFault` when an answer cannot be kept.
     """
 
-    def __init__(self, model: ChatModel, recordings: Recordings) -> None:
+    def __init__(self, model: ChatModel, recordings: Recordings, *, known_as: str | None = None) -> None:
         self._model, self._recordings = model, recordings
+        self._known_as = known_as or model.name
         self._asked: set[str] = set()
 
     @property
@@ -41,7 +41,7 @@ class Recorder:
                 yield part
 
     def _keep(self, request: ChatRequest, completion: Completion) -> None:
-        asked = _asked(self._model.name, request)
+        asked = _asked(self._known_as, request)
         key = fingerprint(asked)
         before = self._recordings.find(asked) if key in self._asked else ()
         self._recordings.keep(asked, [*before, to_data(completion)])
@@ -70,6 +70,10 @@ class Recorded:
         attempts = tuple(replace(attempt, priced_as=self.name) for attempt in completion.attempts)
         yield replace(completion, attempts=attempts)
 
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether this was recorded. Raises `StoreFault`."""
+        return bool(self._recordings.find(_asked(self._model, request)))
+
     def _find(self, request: ChatRequest) -> Completion:
         asked = _asked(self._model, request)
         key = fingerprint(asked)
@@ -85,6 +89,25 @@ class Recorded:
             return from_data(answer, Completion, where=f"recording {key[:16]} of {self._model}")
         except BadInput as error:
             raise ProviderFault(f"{error}; record it again") from None
+
+
+class RecordedFirst:
+    """A `ChatModel` that says what was recorded of `model`, and asks and records the model itself for the rest.
+
+    What is new is priced as the model that was paid for it, what was recorded as `recorded:NAME`.
+    """
+
+    def __init__(self, name: str, model: ChatModel, recordings: Recordings) -> None:
+        self._recorded = Recorded(name, recordings)
+        self._live = Recorder(model, recordings, known_as=name)
+        self.name = self._recorded.name
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
+        """The recorded reply or, where there is none, a new one, which is recorded."""
+        source: ChatModel = self._recorded if self._recorded.knows(request) else self._live
+        async with aclosing(source.stream(request)) as parts:
+            async for part in parts:
+                yield part
 
 
 def _asked(model: str, request: ChatRequest) -> Mapping[str, Any]:

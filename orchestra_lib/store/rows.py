@@ -60,7 +60,7 @@ def _trajectory(trajectory: Trajectory, kinds: Mapping[str, str]) -> Row:
         trajectory.outcome,
         bill.cost_usd,
         bill.known_usd,
-        trajectory.finished_s,
+        trajectory.latency_s,
         bill.input_tokens,
         bill.output_tokens,
         len(trajectory.turns),

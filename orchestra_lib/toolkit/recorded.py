@@ -9,14 +9,22 @@ from typing import Any
 
 from orchestra_lib.codec import fingerprint, from_data, to_data
 from orchestra_lib.errors import BadInput, ProviderFault
-from orchestra_lib.protocols import Recordings, Tool, ToolResult
+from orchestra_lib.protocols import Recordings, SituatedTool, Tool, ToolResult
 from orchestra_lib.tool import File, ToolSpec
 
 
 class ToolRecorder:
-    """A `Tool` that keeps what another one returns. What raises or comes with a fault of the world is not kept."""
+    """A `Tool` that keeps what another one returns. What raises or comes with a fault of the world is not kept.
+
+    Raises `BadInput` for a tool that works on the episode so far: its arguments do not say what it was asked.
+    """
 
     def __init__(self, tool: Tool, recordings: Recordings) -> None:
+        if isinstance(tool, SituatedTool):
+            raise BadInput(
+                f"{tool.spec.name} works on the episode so far and not on its arguments alone, so it cannot be "
+                "recorded; record the models behind it"
+            )
         self._tool, self._recordings = tool, recordings
         self._asked: set[str] = set()
 

@@ -1,0 +1,85 @@
+"""The oracle of simulated experts: it knows their profiles and the kind of the task, which no policy can know.
+
+A benchmark to compare learned policies with, and marked as such: what it does is the best first call that a
+preference allows, by the stated chances, and no achievement.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from orchestra_lib.policy.baseline import Baseline, Merit
+from orchestra_lib.preference import Preference
+from orchestra_lib.profile import ABLE, Profile
+from orchestra_lib.protocols import Situation
+from orchestra_lib.record import record
+from orchestra_lib.task import Task
+from orchestra_lib.tool import ToolSpec
+
+ORACLE = "oracle"
+
+_OUT_OF_REACH = 100.0
+"""What sets those that are not able behind all that are."""
+
+
+@record
+class _Known:
+    """An expert as the oracle sees it. `cost_usd` is None without a price."""
+
+    name: str
+    chance: float
+    cost_usd: float | None
+    latency_s: float
+
+
+def oracle(profiles: Mapping[str, Profile], kind_of: Callable[[Task], tuple[str | None, str | None]]) -> Baseline:
+    """Calls the able expert with the highest weighted sum of chance, cheapness and speed.
+
+    `profiles` are by the name that prices them, `kind_of` gives kind and difficulty of a task. Cost and latency are
+    counted from 0 to 1 between the least and the most of the able ones, as a group's reward counts them; a tool's own
+    weight is added. Able is who is right at least every second time; where nobody is, the likeliest goes first. Tools
+    without a profile come last.
+    """
+
+    def rule(situation: Situation, specs: Sequence[ToolSpec]) -> list[Merit]:
+        setting = situation.setting
+        kind, difficulty = kind_of(setting.task)
+        known: dict[str, _Known] = {}
+        for spec in specs:
+            profile = profiles.get(spec.priced_as) if spec.simulated else None
+            if profile is not None:
+                known[spec.name] = _Known(
+                    name=spec.name,
+                    chance=profile.chance(kind, difficulty) or 0.0,
+                    cost_usd=profile.typical_usd(price) if (price := setting.prices.find(spec.priced_as)) else None,
+                    latency_s=profile.latency.median,
+                )
+        able = [one for one in known.values() if one.chance >= ABLE]
+        return [_merit(known.get(spec.name), able, setting.preference) for spec in specs]
+
+    return Baseline(ORACLE, rule)
+
+
+def _merit(one: _Known | None, able: Sequence[_Known], preference: Preference) -> Merit:
+    if one is None:
+        return Merit(score=None, note="it has no profile that the oracle knows")
+    if one not in able:
+        return Merit(score=one.chance - _OUT_OF_REACH, note=f"its profile says right with chance {one.chance:.2f}")
+    costs = [other.cost_usd for other in able if other.cost_usd is not None]
+    dear = 1.0 if one.cost_usd is None else _place(one.cost_usd, costs)
+    slow = _place(one.latency_s, [other.latency_s for other in able])
+    score = (
+        preference.outcome * one.chance
+        - preference.cost * dear
+        - preference.latency * slow
+        + preference.weight(one.name)
+    )
+    cost = "unknown" if one.cost_usd is None else f"${one.cost_usd:.2g}"
+    return Merit(
+        score=score,
+        note=f"its profile says right with chance {one.chance:.2f}, typical cost {cost}, {one.latency_s:.2g} s",
+    )
+
+
+def _place(value: float, among: Sequence[float]) -> float:
+    """Where a value lies from the least (0) to the most (1)."""
+    low, high = min(among), max(among)
+    return 0.0 if high == low else (value - low) / (high - low)
