@@ -47,7 +47,7 @@ def side_view(run: Trajectory) -> Data:
     last = max((turn.finished_s or turn.started_s for turn in run.turns), default=0.0)
     return {
         "id": run.id,
-        "task": run.setting.task.text,
+        "task": run.setting.title,
         "orchestrator": run.setting.orchestrator,
         "wish": views.wish_text(run.setting.preference),
         "status": run.status,
@@ -55,6 +55,7 @@ def side_view(run: Trajectory) -> Data:
         "nominal": run.setting.prices.nominal,
         "simulated": run.simulated,
         "answered": run.answer is not None,
+        "timed": run.setting.timed,
         "end": run.finished_s or last,
         "turns": [_bars(turn) for turn in run.turns],
         "kinds": {spec.name: {"kind": str(spec.kind), "title": spec.title} for spec in run.setting.tools},
@@ -111,11 +112,12 @@ def _row(difference: Difference, one: _Placed | None, other: _Placed | None, *, 
     arguments = text_diff(*(arguments_text(side.call) if side else "" for side in sides), closely=closely)
     results = text_diff(*(_seen(side.call) if side else "" for side in sides), closely=closely)
     both = one is not None and other is not None
+    timed = all(side.run.setting.timed for side in sides if side)
     return {
         "difference": str(difference),
         "a": one and _call(one, arguments[0], results[0], marked=both),
         "b": other and _call(other, arguments[1], results[1], marked=both),
-        "seconds": _lasted(other.call) - _lasted(one.call) if one and other else None,
+        "seconds": _lasted(other.call) - _lasted(one.call) if one and other and timed else None,
         "usd": _dearer(one, other) if one and other else None,
     }
 
@@ -132,7 +134,7 @@ def _call(placed: _Placed, arguments: Pieces, result: Pieces, *, marked: bool) -
         "kind": str(spec.kind) if spec else "basic",
         "simulated": spec.simulated if spec else False,
         "status": str(seen.status) if seen else "running",
-        "seconds": seen.latency_s if seen else None,
+        "seconds": seen.latency_s if seen and run.setting.timed else None,
         "cost": views.cost_view(call.attempts, run.setting.prices),
         "arguments": [(marked and differs, text) for differs, text in arguments],
         "result": [(marked and differs, text) for differs, text in result],

@@ -29,7 +29,7 @@ def group_view(trajectories: Sequence[Trajectory], tables: Iterable[PriceTable],
     setting = ended[0].setting
     return {
         "name": name,
-        "task": setting.task.text,
+        "task": setting.title,
         "tools": [_tool(spec.name, ended) for spec in sorted(setting.tools, key=lambda spec: spec.name)],
         "preference": _offered(ended[0]),
         "preferences": len({fingerprint(to_data(one.setting.preference)) for one in ended}),

@@ -47,8 +47,10 @@ class SynthJob:
 
     def command(self, order: SynthOrder) -> tuple[str, ...]:
         """What is run; everything in it is checked or our own."""
-        wanted = ("--domains", order.domain, "--n", str(order.n), "--seed", str(order.seed), "--out", str(self._out))
-        return (sys.executable, "-m", "orchestra_lib", "synth", *wanted)
+        wanted = ("--domains", order.domain, "--n", str(order.n), "--seed", str(order.seed))
+        # A folder of its own: the tasks and the report of all domains stay as they are.
+        out = str(self._out / order.domain)
+        return (sys.executable, "-m", "orchestra_lib", "synth", *wanted, "--out", out)
 
     async def start(self, order: SynthOrder) -> None:
         """Begin. Raises `BadInput` while another one goes on."""

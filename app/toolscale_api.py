@@ -9,6 +9,7 @@ from app import toolscale_views as views
 from app.answers import NotFound, json_body
 from app.runs import RunManager
 from app.synth_job import SynthJob, SynthOrder
+from orchestra_lib.assigning import SAMPLE
 from orchestra_lib.codec import dumps, from_data
 from orchestra_lib.environment.domain import World, domain_names
 from orchestra_lib.errors import BadInput
@@ -35,7 +36,7 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
             lines = [views.domain_line(world_of(name), len(assignments.of(name))) for name in domain_names()]
             return {
                 "domains": lines,
-                "made": sorted(name for name, file in files.items() if file.parent == assignments.folder),
+                "made": sorted(name for name, file in files.items() if file.parent != SAMPLE),
                 "folder": str(assignments.folder),
             }
 
@@ -67,7 +68,7 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
                 "tasks": [views.task_line(world, one) for one in every[: views.MOST_TASKS]],
                 "total": len(every),
                 "metrics": views.metrics_view(world, every),
-                "made": name in assignments.files() and assignments.files()[name].parent == assignments.folder,
+                "made": name in assignments.files() and assignments.files()[name].parent != SAMPLE,
             }
 
         return _json(await asyncio.to_thread(found))

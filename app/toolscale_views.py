@@ -2,9 +2,7 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -22,7 +20,8 @@ from orchestra_lib.environment.state import Key, State
 from orchestra_lib.environment.success import Judge, golden_of, replay
 from orchestra_lib.environment.validation import look_alikes
 from orchestra_lib.errors import ModelMistake
-from orchestra_lib.paths import DATA
+from orchestra_lib.synthesis.metrics import LABELS, published
+from orchestra_lib.synthesis.producing import REPORT
 from orchestra_lib.trajectory import Trajectory
 
 Data = dict[str, Any]
@@ -110,7 +109,7 @@ def _operation(one: Operation, world: World) -> Data:
         "description": one.description,
         "parameters": [_field(field) for field in one.parameters],
         "reads": sorted(reads),
-        "writes": sorted(_written(one.effects, world, one.name)),
+        "writes": sorted(set(_written(one.effects, world, one.name))),
         "rules": [
             {"id": rule.id, "mode": str(rule.mode), "silent": rule.silent, "text": prose.rule(rule)}
             for rule in one.rules
@@ -202,9 +201,10 @@ def metrics_view(world: World, tasks: Sequence[Assignment]) -> Data | None:
     return {"ours": ours, "published": _published(), "no_write": sum(one.kind != "write" for one in tasks)}
 
 
-@cache
 def _published() -> list[Data]:
-    return list(tomllib.loads((DATA / "published" / "domains.toml").read_text("utf-8"))["sets"])
+    """The published sets whose golden calls are known."""
+    found = published()
+    return [{**one, "name": name.replace("_", " ")} for name, one in found.items() if "golden_mean" in one]
 
 
 def _writes(world: World, one: Assignment) -> list[int]:
@@ -336,22 +336,58 @@ def _all_said(one: Assignment) -> str:
     )
 
 
-def report_view(folder: Path) -> list[Data] | None:
-    """The funnel of each domain from the report beside the tasks; None without a report that can be read."""
+_STAGES = ("drawn", "golden", "solvable", "not free", "discriminative", "quota")
+"""The filters in the order in which they run."""
+
+
+def report_view(folder: Path) -> Data:
+    """What the makers of tasks reported: the funnel of each domain, and the metrics of all beside published ones."""
+    whole = _report(folder / REPORT)
+    funnels = whole.get("domains", {})
     try:
-        return [_funnel(name, one) for name, one in json.loads((folder / "report.json").read_text("utf-8")).items()]
-    except (OSError, ValueError, AttributeError, KeyError, TypeError):
-        return None
+        for file in sorted(folder.glob(f"*/{REPORT}")):
+            funnels = {**funnels, **_report(file).get("domains", {})}
+        return {
+            "funnels": [_funnel(name, one) for name, one in funnels.items()],
+            "metrics": _metrics(whole) if "metrics" in whole else None,
+        }
+    except (AttributeError, KeyError, TypeError):
+        return {"funnels": [], "metrics": None}  # changed by hand: nothing of it can be said
+
+
+def _report(file: Path) -> Data:
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _funnel(name: str, one: Data) -> Data:
-    """One domain's candidates, filter by filter in the order in which they ran."""
-    stages, left = [], one["proposed"]
-    for stage, reasons in one["rejected"].items():
-        dropped = sum(reasons.values())
-        left -= dropped
-        stages.append({"name": stage, "left": left, "dropped": dropped, "reasons": reasons})
-    return {"domain": name, "proposed": one["proposed"], "stages": stages}
+    """One domain's candidates, filter by filter."""
+    stages, left = [], one["candidates"]
+    for stage in sorted(one["rejected"], key=lambda stage: _STAGES.index(stage) if stage in _STAGES else len(_STAGES)):
+        reasons = one["rejected"][stage]
+        left -= sum(reasons.values())
+        stages.append({"name": stage, "left": left, "dropped": sum(reasons.values()), "reasons": reasons})
+    return {"domain": name, "proposed": one["candidates"], "stages": stages}
+
+
+def _metrics(report: Data) -> Data:
+    ours, sets = report["metrics"], published()
+    worse = report.get("worse_than_published", [])
+    return {
+        "sets": [name.replace("_", " ") for name in sets],
+        "rows": [
+            {
+                "what": label,
+                "ours": ours.get(name),
+                "theirs": [one.get(name) for one in sets.values()],
+                "worse": any(str(line).startswith(f"{label}:") for line in worse),
+            }
+            for name, label in LABELS.items()
+        ],
+    }
 
 
 # ---- runs

@@ -152,7 +152,7 @@ def bill_view(trajectory: Trajectory) -> Data:
         "attempts": len(ledger),
         "input_tokens": bill_.input_tokens,
         "output_tokens": bill_.output_tokens,
-        "wall_s": sum(row.wall_s for row in bill_.rows),
+        "wall_s": sum(row.wall_s for row in bill_.rows) if setting.timed else None,
     }
 
 
@@ -177,7 +177,7 @@ def _bill_row(row: BillRow, setting: Setting, attempts: list[Attempt]) -> Data:
         "output_tokens": row.output_tokens,
         "uses_tokens": uses_tokens,
         "cost": cost_view(attempts, setting.prices),
-        "wall_s": row.wall_s,
+        "wall_s": row.wall_s if setting.timed else None,
         "price": price_text(row.price),
         "source": row.price.source if row.price else None,
     }
@@ -260,7 +260,7 @@ def running_view(trajectory: Trajectory) -> Data:
     ledger = [attempt for _, attempt in trajectory.ledger()]
     return {
         "id": trajectory.id,
-        "task": trajectory.setting.task.text[:200],
+        "task": trajectory.setting.title[:200],
         "orchestrator": trajectory.setting.orchestrator,
         "wish": wish_text(trajectory.setting.preference),
         "turns": len(trajectory.turns),
@@ -268,8 +268,13 @@ def running_view(trajectory: Trajectory) -> Data:
     }
 
 
-def glyph(summary: Summary) -> Data:
-    """The score in miniature: a span per finished call (lane, start, end, state) over the run's seconds."""
+def glyph(summary: Summary) -> Data | None:
+    """The score in miniature: a span per finished call (lane, start, end, state) over the run's seconds.
+
+    None for an imported run whose source gives no times.
+    """
+    if summary.latency_s is None and summary.status != "running":
+        return None
     spans = [
         {"kind": mark.kind or "basic", "start": mark.started_s, "end": mark.finished_s, "status": mark.status}
         for mark in summary.marks

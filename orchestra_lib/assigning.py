@@ -55,8 +55,12 @@ class Assignments:
         self._kept, self._domains = home / "worlds", domains
 
     def files(self) -> Mapping[str, Path]:
-        """The file of each domain that has one: `DOMAIN.jsonl`, made here or else shipped."""
-        found = {file.stem: file for folder in (SAMPLE, self.folder) for file in sorted(folder.glob("*.jsonl"))}
+        """The file of each domain that has one: `DOMAIN.jsonl`, made here or else shipped.
+
+        What was made of one domain alone lies in a folder of its name and comes first.
+        """
+        folders = (SAMPLE, self.folder, *(self.folder / name for name in domain_names(self._domains)))
+        found = {file.stem: file for folder in folders for file in sorted(folder.glob("*.jsonl"))}
         return {name: file for name, file in sorted(found.items()) if name in domain_names(self._domains)}
 
     def of(self, domain: str) -> tuple[Assignment, ...]:

@@ -88,6 +88,12 @@ class Setting:
         if self.started_at.utcoffset() != timedelta(0):
             raise ValueError(f"started_at = {self.started_at.isoformat()} is not UTC")
 
+    @property
+    def title(self) -> str:
+        """What the run is known by in lists: the task, in a domain the user's opening words without the policy."""
+        opening = None if self.assigned is None else self.assigned.assignment.get("instruction")
+        return opening if isinstance(opening, str) and opening else self.task.text
+
 
 def _stated_more_s(turn: "Turn", stating: Collection[str]) -> float:
     """How much longer the calls of a turn would have taken, had these tools waited."""

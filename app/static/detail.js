@@ -2,18 +2,20 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { count, plain, seconds, unknown, usd, when } from "./format.js";
+import { count, plain, unknown, usd, when } from "./format.js";
 import { billTable } from "./billtable.js";
 import { endCard } from "./endcard.js";
 import { ForkCard } from "./forkform.js";
 import { GradeCard } from "./gradecard.js";
-import { importedBadge, nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
+import { nominalBadge, originBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
 import { Painter } from "./painter.js";
 import { Run } from "./run.js";
 import { drawScore } from "./score.js";
 import { Refused, follow, getJson, getText, postJson, runPath } from "./server.js";
 import { TABS, tabContent } from "./tabs.js";
+import { lasted } from "./times.js";
 import { Timeline } from "./timeline.js";
+import { DomainCard } from "./domaincard.js";
 
 const COPIES = [
   ["JSON", "/trajectory"],
@@ -22,6 +24,9 @@ const COPIES = [
   ["Notebook cell", "/copy/cell"],
   ["TOML", "/copy/toml"],
 ];
+
+/** In a domain the user's opening words stand for the task, whose text is mostly policy. */
+const titleOf = ({ assigned, task }) => assigned?.assignment.instruction || task.text;
 
 export class Detail {
   /**
@@ -143,6 +148,7 @@ export class Detail {
     if (!this.timeline) return;
     this.timeline.updateAll();
     if (this.run.finished) this.forks.ended();
+    this.domain?.load();
     if (this.run.finished) byId("turns").append(endCard(this.run, null));
     this.facts();
     if (this.tab !== "timeline") this.drawTab();
@@ -150,13 +156,14 @@ export class Detail {
 
   frame() {
     const { setting, id } = this.run;
-    document.title = `${plain(setting.task.text).slice(0, 60)} · Orchestra Workbench`;
+    document.title = `${plain(titleOf(setting)).slice(0, 60)} · Orchestra Workbench`;
     this.grades = new GradeCard(this.run, (event) => {
       this.run.feed(event);
       this.facts();
       this.on.tagged();
     });
     this.forks = new ForkCard(this.run);
+    this.domain = setting.assigned ? new DomainCard(this.run) : null;
     const seed = setting.seed === null ? null : `seed ${setting.seed}`;
     const meta = [id, plain(setting.orchestrator), setting.protocol, seed, when(setting.started_at)];
     const back = el(
@@ -174,7 +181,7 @@ export class Detail {
           "div",
           { class: "tr-title" },
           back,
-          el("h2", { class: "tr-task", text: plain(setting.task.text) }),
+          el("h2", { class: "tr-task", text: plain(titleOf(setting)) }),
           el("p", { class: "wb-note", text: meta.filter(Boolean).join(" · ") }),
         ),
         this.actions(),
@@ -186,7 +193,7 @@ export class Detail {
         "div",
         { class: "tr-cols", id: "tab-timeline" },
         el("ol", { class: "wb-tl", id: "turns", "aria-label": "Turns" }),
-        el("div", { class: "tr-side" }, el("div", { class: "tr-side", id: "side" }), this.grades.node, this.forks.node),
+        el("div", { class: "tr-side" }, el("div", { class: "tr-side", id: "side" }), this.domain?.node, this.grades.node, this.forks.node),
       ),
       el("div", { class: "rc-tabbed", id: "tab-other" }),
     );
@@ -390,7 +397,7 @@ export class Detail {
         run.outcome === null ? null : outcomeChip(run.outcome),
       ),
       tile("Cost", sum, limit === null ? null : el("small", { text: ` of ${usd(limit)}` })),
-      tile("Time", setting.timed ? seconds(run.now) : unknown("the imported file gives no times")),
+      tile("Time", lasted(setting.timed ? run.now : null)),
       tile("Tokens", tokens),
       tile("Turns", count(run.turns.length), setting.origin ? null : el("small", { text: ` of ${setting.limits.max_turns}` })),
       el(
@@ -398,7 +405,7 @@ export class Detail {
         { class: "rc-badges" },
         setting.prices.nominal ? nominalBadge() : null,
         setting.tools.some((tool) => tool.simulated) ? simulatedBadge() : null,
-        setting.origin ? importedBadge(setting.origin) : null,
+        originBadge(setting),
       ),
       this.tagBar(),
     );

@@ -73,8 +73,8 @@ class ToolScale {
     const waiting = setTimeout(() => put(byId("ts-view"), el("div", { class: "wb-skel", "aria-hidden": "true" })), 300);
     await this.load();
     clearTimeout(waiting);
+    await this.maker.watch();
     if (this.domains.length) await this.show();
-    this.maker.watch();
   }
 
   async load() {

@@ -124,16 +124,16 @@ export function beside(judged) {
     return el(
       "tr",
       {},
-      el("th", { scope: "row", class: "wb-mono" }, plain(`${any.table} ${any.key}`), el("small", { text: ` ${plain(fieldName(any))}` })),
-      el("td", { class: "wb-mut" }, el("span", { class: "ts-cell", text: valueWords(any.before) })),
-      el("td", {}, golden ? el("span", { class: "ts-cell", title: valueWords(golden.after), text: valueWords(golden.after) }) : el("span", { class: "wb-mut", text: "unchanged" })),
-      el("td", {}, run ? el("span", { class: "ts-cell", title: valueWords(run.after), text: valueWords(run.after) }) : el("span", { class: "wb-mut", text: "unchanged" })),
+      el("th", { scope: "row", class: "ts-field" }, el("span", { class: "wb-mono", text: plain(fieldName(any)) }), el("small", { text: plain(`${any.table} ${any.key}`) })),
+      el("td", { class: "wb-mut" }, el("span", { class: "ts-v", text: valueWords(any.before) })),
+      el("td", {}, golden ? el("span", { class: "ts-v", text: valueWords(golden.after) }) : el("span", { class: "wb-mut", text: "unchanged" })),
+      el("td", {}, run ? el("span", { class: "ts-v", text: valueWords(run.after) }) : el("span", { class: "wb-mut", text: "unchanged" })),
       el("td", {}, el("span", { class: `wb-chip${meant === "same" ? " ok" : meant === "not compared" ? "" : " bad"}` }, icon(meant === "same" ? "check" : meant === "not compared" ? "minus" : "cross", true), meant)),
     );
   };
   return el(
     "div",
-    { class: "ts-scroll", tabindex: "0", role: "region", "aria-label": "What the run changed beside the golden calls" },
+    { class: "ts-scroll ts-cmp", tabindex: "0", role: "region", "aria-label": "What the run changed beside the golden calls" },
     el(
       "table",
       { class: "wb-tbl tight" },

@@ -3,7 +3,7 @@
 import { el, put } from "./dom.js";
 import { count, plain, plural } from "./format.js";
 import { icon } from "./icons.js";
-import { difficultyPanel, funnelPanel } from "./toolscaleplots.js";
+import { difficultyPanel, funnelPanel, metricsPanel } from "./toolscaleplots.js";
 
 const STEP = 60;
 const FILTERS = ["kind", "split"];
@@ -143,7 +143,7 @@ export class TaskList {
           })
         : null,
     );
-    put(this.plots, funnelPanel(this.page.maker.report, this.domain), difficultyPanel(some, this.found, null));
+    put(this.plots, funnelPanel(this.page.maker.report, this.domain), difficultyPanel(some, this.found, null), metricsPanel(this.page.maker.report));
   }
 
   none() {

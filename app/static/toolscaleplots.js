@@ -9,7 +9,7 @@ const FIGURES = [
   ["golden_median", "golden calls, median", (value) => String(value)],
   ["golden_max", "golden calls, most", (value) => String(value)],
   ["write_share", "writes among them", SHARE],
-  ["do_nothing", "passed by doing nothing", SHARE],
+  ["free", "passed by doing nothing", SHARE],
 ];
 
 /** Our figures of a domain beside those of published sets. */
@@ -108,7 +108,7 @@ function histogram(values, what, marked, sets) {
 
 /** What became of every candidate: a bar a filter, what it dropped dashed and named. Null without a report. */
 export function funnelPanel(report, domain) {
-  const funnel = report?.find((one) => one.domain === domain);
+  const funnel = report?.funnels.find((one) => one.domain === domain);
   if (!funnel) return null;
   const most = funnel.proposed || 1;
   const [from, full, step] = [176, 210, 27];
@@ -151,6 +151,39 @@ export function funnelPanel(report, domain) {
       { class: "ts-result" },
       el("summary", { text: "Every reason" }),
       el("table", { class: "wb-tbl tight" }, el("caption", { class: "wb-sr", text: "Reasons of rejection" }), el("thead", {}, el("tr", {}, ["Filter", "Reason"].map((text) => el("th", { scope: "col", text })), el("th", { scope: "col", class: "n", text: "Tasks" }))), el("tbody", {}, reasons.map(line))),
+    ),
+  );
+}
+
+const figure = (value, why) =>
+  value === null || value === undefined ? unknown(why) : Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(3))).replace(/^0\./, ".");
+
+/** Every figure of all tasks made here beside published sets; where a published one is better it is marked. */
+export function metricsPanel(report) {
+  const metrics = report?.metrics;
+  if (!metrics) return null;
+  const row = ({ what, ours, theirs, worse }) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row", text: plain(what) }),
+      el("td", { class: "n" }, el("b", {}, figure(ours, "not measured here")), worse ? el("span", { class: "wb-chip warn ts-worse", title: "A published set has the better value", text: "worse" }) : null),
+      theirs.map((value) => el("td", { class: "n" }, figure(value, "not measured for this set"))),
+    );
+  return el(
+    "section",
+    { class: "wb-panel", "aria-label": "Metrics" },
+    el("header", {}, el("h2", { text: "Metrics of all domains" }), el("p", { text: "shares between 0 and 1; where a published set is better it is said" })),
+    el(
+      "div",
+      { class: "ts-scroll ts-tasks", tabindex: "0", role: "region", "aria-label": "Metrics beside published sets" },
+      el(
+        "table",
+        { class: "wb-tbl tight" },
+        el("caption", { class: "wb-sr", text: "Metrics of all tasks beside published sets" }),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Metric" }), ["here", ...metrics.sets].map((name) => el("th", { scope: "col", class: "n", text: plain(name) })))),
+        el("tbody", {}, metrics.rows.map(row)),
+      ),
     ),
   );
 }

@@ -51,7 +51,7 @@ def _trajectory(trajectory: Trajectory, kinds: Mapping[str, str]) -> Row:
     return (
         trajectory.id,
         setting.started_at,
-        setting.task.text,
+        setting.title,
         setting.task.id,
         setting.orchestrator,
         setting.protocol,
