@@ -167,7 +167,8 @@ def _kind(need: Need, offered: Offered) -> list[str]:
         Need.SEARCHES: lambda spec: "search" in spec.name,
         Need.NO_SEARCHES: lambda spec: "search" in spec.name,
     }
-    return [spec.name for spec in offered.tools if kinds.get(need, lambda spec: False)(spec)]
+    is_meant = kinds.get(need)
+    return [] if is_meant is None else [spec.name for spec in offered.tools if is_meant(spec)]
 
 
 _MODELS: Collection[ToolKind] = (ToolKind.SPECIALIST, ToolKind.GENERALIST)

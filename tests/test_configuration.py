@@ -1,4 +1,9 @@
+import tempfile
+from pathlib import Path
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from playing import Echo, setting
 
 from orchestra_lib.configuration import order_of, resolve, to_toml
@@ -69,3 +74,21 @@ def test_what_a_run_was_started_with_can_be_saved_and_read_again(tmp_path):
 def test_the_order_of_a_run_names_its_tools_and_table():
     order = order_of(setting([Echo()]))
     assert (order.tools, order.prices, order.task) == (("echo",), "test", "Say hi.")
+
+
+weights = st.floats(0, 1)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+
+
+@settings(max_examples=60)
+@given(
+    wish=st.builds(
+        Preference, outcome=weights, cost=weights, latency=weights, sentence=st.none() | texts,
+        tools=st.dictionaries(texts.filter(bool), st.floats(-1, 1), max_size=3),
+    )
+)  # fmt: skip
+def test_any_preference_comes_back_from_toml_with_its_sentence(wish):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.toml"
+        path.write_text(to_toml(Order(task="x", preference=wish)), "utf-8", newline="\n")
+        assert resolve(path, [], {}).preference == wish

@@ -2,12 +2,15 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
+from episodes import trajectory
 
 from orchestra_lib.cli import main
 from orchestra_lib.preference_situations import EVAL, TRAIN
 from orchestra_lib.sampling.pairs import read_pairs
+from orchestra_lib.store.store import Store
 
 SIX = [
     {"name": "web_search", "title": "Web search", "remote": True},
@@ -123,3 +126,19 @@ def test_wishes_are_drawn_from_pairs_whose_tools_are_on_offer(orchestra, tmp_pat
             assert row["extension"] is False
     code, _, err = orchestra(*sampled, "--preferences", "p.jsonl", "--preferences-split", "all", "--out", "rows.jsonl")
     assert (code, "use train or eval" in err) == (2, True)
+
+
+def test_adherence_of_stored_runs_is_told_by_both_metrics(orchestra, tmp_path):
+    with Store.open(tmp_path / "home") as store:
+        for name, turns in (("dear", 4), ("cheap", 2)):
+            store.add(replace(trajectory(name, turns=turns), outcome=True))
+    code, out, _ = orchestra("preferences", "adherence", "cheap", "--base", "dear", "--prefer", "cost=1", "--json")
+    said = json.loads(out)
+    assert (code, said["total"]["compared"], said["total"]["left_out"]) == (0, 1, 0)
+    assert 0.5 < said["total"]["bounded"] == said["rows"][0]["bounded"] <= 1
+    assert said["rows"][0]["published"] == said["total"]["published"] < 0.8
+    code, out, _ = orchestra("preferences", "adherence", "cheap", "--base", "dear")
+    assert code == 0
+    assert "ours, a mean in [0, 1]" in out
+    assert "does not see what a run cost" in out
+    assert orchestra("preferences", "adherence", "cheap", "--base", "cheap", "--base", "dear")[0] == 2
