@@ -7,22 +7,42 @@ from typing import Annotated, Any
 
 import typer
 
+from orchestra_lib.cli.proposing import Terms, propose_tasks
 from orchestra_lib.cli.terminal import note, print_json, print_table, printable
+from orchestra_lib.errors import BadInput
 from orchestra_lib.synthesis.metrics import LABELS, published, shown
 from orchestra_lib.synthesis.producing import order_of, produce
+from orchestra_lib.synthesis.proposing.run import Wanted
 
 _EVERY = 100
+_TASKS = 4063
+"""As many as ToolScale has."""
 
 
 def synth(
     out: Annotated[Path, typer.Option(help="The folder for NAME.jsonl of each domain and report.json.")],
     domains: Annotated[str, typer.Option(help="all, or names with commas.")] = "all",
-    n: Annotated[int, typer.Option(help="How many tasks in all, in equal parts.", min=1)] = 4063,
+    n: Annotated[
+        int | None, typer.Option(help=f"How many tasks in all, in equal parts; without a model {_TASKS:,}.", min=1)
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 7,
+    llm: Annotated[str | None, typer.Option(help="A model that proposes them, by its name in the catalogue.")] = None,
+    jobs: Annotated[int, typer.Option(help="With --llm: so many requests at once.")] = 2,
+    cost_limit: Annotated[float | None, typer.Option(help="With --llm: USD at most, worst case reserved.")] = None,
+    prices: Annotated[str, typer.Option(help="With --llm: the price table.")] = "nominal",
+    repairs: Annotated[int, typer.Option(help="With --llm: how often it is told what was wrong with a proposal.")] = 2,
     json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
     """Draw tasks, run all four filters on each, and write what passes. Run it again to go on after an interruption."""
-    order = order_of(domains, n, seed)
+    if llm is not None:
+        if n is None:
+            raise BadInput("say how many tasks the model should propose, for example --n 20: each costs a request")
+        terms = Terms(llm=llm, prices=prices, cost_limit=cost_limit, repairs=repairs)
+        wanted = Wanted(n=n, seed=seed, jobs=jobs)
+        if not propose_tasks(order_of(domains, n, seed, words=False), wanted, terms, out, json=json):
+            raise typer.Exit(1)
+        return
+    order = order_of(domains, n or _TASKS, seed)
     report = produce(order, out, _progress())
     if json:
         print_json(report)

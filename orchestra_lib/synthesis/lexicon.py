@@ -234,6 +234,12 @@ def load_lexicon(domain: Domain, file: Path) -> Lexicon:
     return Lexicon(domain, from_data(data, Intents, where=str(file)), where=str(file))
 
 
+def words_in(domain: Domain, folder: Path) -> Lexicon:
+    """The words that lie in a domain's folder; without a file the lexicon knows none. Raises `BadInput`."""
+    file = folder / "intents.json"
+    return load_lexicon(domain, file) if file.is_file() else Lexicon(domain, Intents(), where=str(file))
+
+
 def _known(phrases: Sequence[Phrase], is_known: Any, where: str) -> None:
     for one in phrases:
         for slot in one.slots:

@@ -40,10 +40,14 @@ class Order:
         return {name: each + (place < more) for place, name in enumerate(self.domains)}
 
 
-def order_of(domains: str, n: int, seed: int) -> Order:
-    """An order from words: `all`, or names with commas. Raises `BadInput`."""
-    known = [name for name in domain_names() if (DOMAINS / name / "intents.json").is_file()]
-    wanted = known if domains == "all" else [one.strip() for one in domains.split(",") if one.strip()]
+def order_of(domains: str, n: int, seed: int, *, words: bool = True) -> Order:
+    """An order from words: `all`, or names with commas; without `words` also domains whose users have none.
+
+    Raises `BadInput`.
+    """
+    spoken = [name for name in domain_names() if (DOMAINS / name / "intents.json").is_file()]
+    known = spoken if words else domain_names()
+    wanted = spoken if domains == "all" else [one.strip() for one in domains.split(",") if one.strip()]
     if unknown := [one for one in wanted if one not in known]:
         raise BadInput(f"--domains {unknown[0]}: no such domain with words for its users; there are {', '.join(known)}")
     if not wanted or n < len(wanted):

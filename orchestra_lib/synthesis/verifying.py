@@ -8,8 +8,9 @@ from orchestra_lib.environment.domain import DOMAINS, load_world
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
 from orchestra_lib.synthesis.filters import Failure
-from orchestra_lib.synthesis.lexicon import Intents, Lexicon, load_lexicon
+from orchestra_lib.synthesis.lexicon import words_in
 from orchestra_lib.synthesis.pipeline import Workplace
+from orchestra_lib.synthesis.proposing.tasks import is_proposed
 
 _MOST_PLACES = 64
 
@@ -43,7 +44,7 @@ def verify(files: Sequence[Path], folder: Path = DOMAINS) -> Iterator[Checked]:
                 failure = Failure(filter="golden", reason="its domain cannot be loaded", detail=str(bad))
                 yield Checked(file=file, assignment=one, failure=failure)
                 continue
-            reads = bool(place.composer.lexicon.operations)
+            reads = bool(place.composer.lexicon.operations) and not is_proposed(one)  # it reads its own phrases alone
             failed = place.filters.executable(one)
             if failed is None and reads:
                 failed, _ = place.filters.solvable(one, place.solver.play)
@@ -58,9 +59,6 @@ def _place(assignment: Assignment, places: dict[str, Workplace], folder: Path) -
         world = load_world(assignment.domain, folder)
         if assignment.parameters:
             world = world.with_parameters(assignment.parameters)
-        words = folder / assignment.domain / "intents.json"
-        lexicon = (
-            load_lexicon(world.domain, words) if words.is_file() else Lexicon(world.domain, Intents(), where=str(words))
-        )
+        lexicon = words_in(world.domain, folder / assignment.domain)
         places[key] = Workplace(world, lexicon)
     return places[key]

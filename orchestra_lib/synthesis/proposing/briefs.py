@@ -130,11 +130,17 @@ def _list(item: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
 
 
 def _about(world: World, wish: Wish) -> Iterator[str]:
-    yield f"<policy>\n{policy_text(world.domain).strip()}\n</policy>"
+    yield f"<policy>\n{_policy(world)}\n</policy>"
     yield "The tools:\n" + "\n".join(_signature(one) for one in world.domain.operations)
     shown = _shown(world, wish)
     lines = [f"{table}: {spoken(one)}" for table, records in shown.items() for one in records]
     yield "The user and what is on record:\n" + "\n".join(lines)
+
+
+def _policy(world: World) -> str:
+    """The policy without what is said of conduct and look-ups, which the role and the tools say shorter."""
+    sections = policy_text(world.domain).strip().split("\n## ")
+    return "\n## ".join(one for one in sections if not one.startswith(("Conduct", "Looking things up")))
 
 
 def _signature(one: Operation) -> str:

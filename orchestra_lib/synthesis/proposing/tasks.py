@@ -20,12 +20,18 @@ from orchestra_lib.synthesis.proposing.briefs import Wish
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MARKUP = re.compile(r"<\s*[/!a-zA-Z|]")
 _MAX_CALLS, _MIN_WORDS = 20, 4
+_SOURCE = "llm"
 _REMEDIES = {
     "golden": "correct the calls",
     "solvable": "say it in the user's words, or read it with an earlier call",
     "not free": "let the user want a change, or require something that only the right records say",
     "discriminative": "make the calls depend on what the user wants",
 }
+
+
+def is_proposed(assignment: Assignment) -> bool:
+    """Whether a model proposed it, in words of its own."""
+    return assignment.source.startswith(f"{_SOURCE} ")
 
 
 @record
@@ -93,7 +99,7 @@ class TaskCheck:
             difficulty=_difficulty(task, len(changes)),
             intents=tuple(dict.fromkeys(one.operation for one in (*changes, *task.refused))),
             split=self.world.domain.split,
-            source=f"llm {self._model}",
+            source=f"{_SOURCE} {self._model}",
         )
         failure = self.filters.executable(assignment)
         if failure is not None:

@@ -1,0 +1,134 @@
+"""Synthesis with a language model from a terminal: progress and cost on stderr, tasks and a report in a folder."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from orchestra_lib.billing import spent_on
+from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table
+from orchestra_lib.codec import fingerprint, to_data
+from orchestra_lib.environment.assignment import write_assignments
+from orchestra_lib.environment.domain import DOMAINS, World, load_world
+from orchestra_lib.json_writing import dumps
+from orchestra_lib.paths import home
+from orchestra_lib.pricelist import find_table
+from orchestra_lib.pricing import PriceTable
+from orchestra_lib.protocols import ChatModel
+from orchestra_lib.record import record
+from orchestra_lib.roster import Roster
+from orchestra_lib.synthesis.lexicon import words_in
+from orchestra_lib.synthesis.producing import Order
+from orchestra_lib.synthesis.proposing.asking import Asker, Purse
+from orchestra_lib.synthesis.proposing.journal import Journal, Try
+from orchestra_lib.synthesis.proposing.run import Outcome, Proposals, Wanted, rejections
+
+FOLDER = "llm"
+"""Under the output folder: journals and the report."""
+
+
+@record
+class Terms:
+    """How a model is asked: its name in the catalogue, the price table, the limit, repairs of one proposal."""
+
+    llm: str
+    prices: str = "nominal"
+    cost_limit: float | None = None
+    repairs: int = 2
+
+
+def propose_tasks(order: Order, wanted: Wanted, terms: Terms, out: Path, *, json: bool) -> bool:
+    """Have a model propose the tasks of an order; whether there are as many as wanted.
+
+    Writes `OUT/DOMAIN.jsonl`, and under `OUT/llm/` a journal a domain and `report.json`. Raises `BadInput` for an
+    unknown model or domain, and for a limit that cannot be kept.
+    """
+    return asyncio.run(_proposed(order, wanted, terms, out, json=json))
+
+
+async def _proposed(order: Order, wanted: Wanted, terms: Terms, out: Path, *, json: bool) -> bool:
+    roster, table = Roster(home()), find_table(home(), terms.prices).at(datetime.now(UTC).date())
+    try:
+        model = roster.chat_model(terms.llm)
+        purse = Purse(model.name, table, terms.cost_limit)
+        rows = [
+            await _of_domain(load_world(name), replace(wanted, n=n), terms, model, purse, table, out)
+            for name, n in order.parts.items()
+        ]
+    finally:
+        await roster.close()
+    report = {"model": terms.llm, "prices": table.name, "nominal": table.nominal, "seed": wanted.seed, "domains": rows}
+    (out / FOLDER / "report.json").write_text(dumps(report) + "\n", "utf-8")
+    _show(report, json=json)
+    return sum(int(row["accepted"]) for row in rows) == wanted.n
+
+
+async def _of_domain(
+    world: World, wanted: Wanted, terms: Terms, model: ChatModel, purse: Purse, table: PriceTable, out: Path
+) -> dict[str, Any]:
+    name = world.domain.name
+    facts = {
+        "model": terms.llm,
+        "domain": name,
+        "seed": wanted.seed,
+        "evolve": wanted.evolve,
+        "data": fingerprint([to_data(world.domain), world.records]),
+    }
+    with Journal(out / FOLDER / f"{name}.jsonl", facts) as journal:
+        if journal.before:
+            note(f"{name}: {journal.before} tries of an earlier run count")
+        asker = Asker(model, journal, purse, repairs=terms.repairs, on_try=_telling(journal, table))
+        outcome = await Proposals(world, words_in(world.domain, DOMAINS / name), asker, model=terms.llm).run(wanted)
+        write_assignments(outcome.tasks, out / f"{name}.jsonl")
+        return _row(name, wanted.n, outcome, journal, table)
+
+
+def _row(name: str, n: int, outcome: Outcome, journal: Journal, table: PriceTable) -> dict[str, Any]:
+    spent = spent_on(journal.attempts(), table)
+    return {
+        "domain": name,
+        "wanted": n,
+        "accepted": len(outcome.tasks),
+        "slots": outcome.slots,
+        "tries": len(journal.tries),
+        "rejected": rejections(journal),
+        "twice": outcome.twice,
+        "faults": sum(one.fault for one in journal.tries),
+        "cost_usd": spent.cost_usd,
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "stopped": outcome.stopped,
+    }
+
+
+def _telling(journal: Journal, table: PriceTable) -> Callable[[Try], None]:
+    def tell(one: Try) -> None:
+        said = "accepted" if one.reason is None else f"{'fault' if one.fault else 'rejected'}: {one.reason}"
+        spent = dollars(spent_on(journal.attempts(), table).cost_usd)
+        nominal = " nominal" if table.nominal else ""
+        note(f"{one.slot} try {one.number}: {one_line(said, 160)} · {spent}{nominal} so far")
+
+    return tell
+
+
+def _show(report: Mapping[str, Any], *, json: bool) -> None:
+    if json:
+        print_json(report)
+        return
+    head = ("domain", "accepted", "slots", "tries", "rejected", "cost")
+    print_table(head, [_cells(row) for row in report["domains"]])
+    if report["nominal"]:
+        note(f"costs at the nominal prices of {report['prices']}: nobody is billed for them")
+    for row in report["domains"]:
+        if row["stopped"]:
+            note(f"{row['domain']}: {one_line(row['stopped'], 300)}")
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    rejected = ", ".join(f"{kind} {count}" for kind, count in row["rejected"].items()) or "none"
+    return (
+        row["domain"], f"{row['accepted']}/{row['wanted']}", str(row["slots"]), str(row["tries"]), rejected,
+        dollars(row["cost_usd"]),
+    )  # fmt: skip
