@@ -18,6 +18,7 @@ from orchestra_lib.cli import (
     models,
     preferences,
     prices,
+    profiles,
     records,
     reward,
     running,
@@ -41,6 +42,7 @@ for room in (running, records, reward, grade, lab, synth, models, machine):
 for name, nouns in {
     **groups.COMMANDS,
     **prices.COMMANDS,
+    **profiles.COMMANDS,
     **preferences.COMMANDS,
     **domains.COMMANDS,
     **tasks.COMMANDS,

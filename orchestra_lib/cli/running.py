@@ -249,7 +249,8 @@ async def play(orders: Sequence[Order], *, record: bool = False) -> list[Traject
 
     loop.add_signal_handler(signal.SIGINT, stop)
     workbench = Workbench(home())
-    workbench.roster.experts.record |= record
+    if record:
+        workbench.roster.experts.record = True
     try:
         named = _with_functions(orders, workbench)
         streams = [workbench.play(order, cancel=cancel) for order in named]
