@@ -28,7 +28,7 @@ export class CostRange {
 
   thumb(label) {
     let timer = 0;
-    const input = el("input", { type: "range", min: 0, step: 1, "aria-label": label });
+    const input = el("input", { type: "range", min: 0, step: 1, disabled: true, "aria-label": label });
     input.addEventListener("input", () => {
       if (Number(this.low.value) >= Number(this.high.value)) {
         // The thumbs never pass each other: a range holds at least one bar.
