@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-from huggingface_hub import HfApi
-
 from orchestra_lib.errors import BadInput, WorldFault
 
 TOOLSCALE = "nvidia/ToolScale"
@@ -20,6 +18,8 @@ def fetch_dataset(repo: str = TOOLSCALE, *, revision: str | None = None) -> tupl
     `HF_ENDPOINT` and `HF_TOKEN` are honoured. Raises `WorldFault` when the hub cannot be reached or refuses, and
     `BadInput` for a data set without a Parquet file.
     """
+    from huggingface_hub import HfApi  # in a notebook its progress bars warn, so that only who fetches meets them
+
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
     try:
         about = api.dataset_info(repo, revision=revision, timeout=_DECIDE_S)
