@@ -15,10 +15,10 @@ from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.record import record
 from orchestra_lib.synthesis.routes import PAYMENTS, Routes
 
-_TRIES = 60
+_TRIES = 90
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER, FieldType.MONEY)
 _PLAIN_AMOUNTS = (10, 20, 25, 40, 50, 75, 100, 120, 150, 200, 250, 300, 400, 500)
-_RELATED, _HELD, _EXACT = 0.75, 0.6, 0.6
+_RELATED, _HELD, _EXACT, _NOBODYS = 0.75, 0.6, 0.6, 0.3
 
 
 @record
@@ -116,8 +116,12 @@ class Candidates:
         """A record of the owner where the table has owners, else one that has something in common with others."""
         base = self._world.base
         if table.owner and owner and not buys:
-            keys: Sequence[str] = [one[table.key] for one in state.matching(table.name, table.owner, owner)]
-            return random.choice(keys) if keys else None
+            nobodys = random.random() < _NOBODYS
+            keys: Sequence[str] = [
+                one[table.key] for one in state.matching(table.name, table.owner, None if nobodys else owner)
+            ]
+            if keys or not nobodys:
+                return random.choice(keys) if keys else None
         held = [
             part[table.key]
             for row in related

@@ -25,7 +25,8 @@ _REQUESTS = (1, 2, 2, 3, 3, 3, 4, 4, 5)
 """How many requests a task may have, each as likely."""
 
 _CONDITION, _TELL, _VAGUE, _FOLLOW_UP, _TOLD, _BY_EMAIL, _WRONG_EMAIL = 0.22, 0.4, 0.12, 0.35, 0.3, 0.6, 0.3
-_REFUSED_PART, _QUESTION_PART, _UNMET_PART, _FALLBACK, _BY_KIND, _INSISTS = 0.1, 0.1, 0.1, 0.5, 0.8, 0.6
+_REFUSED_PART, _QUESTION_PART, _UNMET_PART, _FALLBACK, _BY_KIND, _INSISTS = 0.1, 0.07, 0.08, 0.5, 0.9, 0.6
+_SAME = 0.8
 """The shares of tasks in which each step of evolution is tried."""
 
 
@@ -231,7 +232,7 @@ class Composer:
             if one.references == table and table and last.outcome is Outcome.DONE:
                 key = result.get(self.routes.tables[table].key)
                 made = any(effect[0] == "insert" and effect[1] == table for effect in before.effects)
-                if key and (made or random.random() < 0.5):
+                if key and (made or random.random() < _SAME):
                     return {one.name: key}, {one.name: Mention(kind=NEW if made else SAME, key=key)}
         return {}, {}
 
