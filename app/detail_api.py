@@ -72,7 +72,7 @@ def _row(row: LedgerRow, trajectory: Trajectory) -> dict[str, Any]:
         "kind": "orch" if own else str(spec.kind) if spec else "basic",
         "priced_as": attempt.priced_as,
         "usage": codec.to_data(attempt.usage) if attempt.usage else None,
-        "wall_s": attempt.wall_s,
+        "wall_s": attempt.wall_s if trajectory.setting.timed else None,
         "billed": attempt.billed,
         "error": attempt.error,
         "cost": views.cost_view((attempt,), trajectory.setting.prices),

@@ -71,6 +71,11 @@ def replay(events: Sequence[Event], artefacts: ArtefactStore, spec: PolicySpec |
     recorded = fold(kept)
     if recorded.stop is None:
         raise BadInput(f"run {recorded.id} still goes on; replay it when it has ended")
+    if recorded.setting.conversation is not None:
+        raise BadInput(
+            f"run {recorded.id} was imported ({recorded.setting.origin}): another program played it, and there is no "
+            "record of what this loop did; fork it to let an orchestrator of yours go on from a turn"
+        )
     played = _run_without_waiting(_play(kept, recorded, artefacts, spec))
     text = to_text(played)
     same = text == to_text(recorded)
@@ -352,7 +357,7 @@ class _RecordedSituatedTool(_RecordedTool):
 
 
 def _tool(spec: ToolSpec, script: _Script, files: Mapping[str, bytes]) -> _RecordedTool:
-    situated = bool(spec.models) or spec.name == ASK_USER
+    situated = bool(spec.models) or spec.name == ASK_USER or spec.simulated
     return (_RecordedSituatedTool if situated else _RecordedTool)(spec, script, files)
 
 

@@ -7,6 +7,8 @@ import pytest
 from episodes import PRICES, attempt, events, setting, trajectory
 
 from app import views
+from app.comparison import comparison
+from app.detail_api import ledger_view
 from orchestra_lib.event import CallFinished, Generated, RunStarted, TurnFinished, apply
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, Price, PriceTable
@@ -120,6 +122,20 @@ def test_a_glyph_draws_only_calls_that_ended():
     assert views.glyph(row()) == {
         "spans": [{"kind": "basic", "start": 0.5, "end": 1.0, "status": "error"}], "end": 2.0,
     }  # fmt: skip
+
+
+def test_a_run_without_times_has_none_anywhere():
+    run = trajectory()
+    untimed = replace(run, setting=replace(run.setting, timed=False), finished_s=None)
+    assert views.bill_view(run)["wall_s"] > 0
+    shown = views.bill_view(untimed)
+    assert [shown["wall_s"], *(one["wall_s"] for one in shown["rows"])] == [None] * (1 + len(shown["rows"]))
+    assert {one["wall_s"] for one in ledger_view(untimed)["rows"]} == {None}
+    compared = comparison(run, untimed)
+    assert [one["seconds"] for one in compared["rows"]] == [None] * len(run.calls)
+    assert [compared["a"]["timed"], compared["b"]["timed"]] == [True, False]
+    assert views.list_row(row(latency_s=None))["glyph"] is None
+    assert views.list_row(row(latency_s=None, status="running"))["glyph"] is not None
 
 
 def test_the_first_frame_tells_the_whole_setting():

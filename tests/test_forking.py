@@ -1,6 +1,7 @@
 """Forks: shared turns as they were, another way on by the same loop, tools that remember, and the tree of it all."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
@@ -13,8 +14,10 @@ from orchestra_lib.configuration import changed, order_of, rollouts
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import fold
 from orchestra_lib.forking import AskedCall, restore, tree_lines
+from orchestra_lib.importing import import_file
 from orchestra_lib.limits import Limits
 from orchestra_lib.preference import Preference
+from orchestra_lib.store.summary import Filter
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.trajectory import Fork
 from orchestra_lib.workbench import Order, Workbench
@@ -114,6 +117,30 @@ def test_a_fork_is_replayed_byte_for_byte(bench):
     assert found.difference is None
     assert bench.store.get(kept).setting.origin == f"replay of {fork.id}"
     assert bench.store.get(kept).turns == fork.turns
+
+
+@pytest.fixture
+def imported(bench, tmp_path):
+    """The id of a conversation that another program had."""
+    rows = [{"role": "user", "content": "short"}, {"role": "assistant", "content": "done"}]
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"messages": rows}))
+    import_file(file, bench.store.journal)
+    return bench.store.list(Filter(orchestrator="unknown"))[0].id
+
+
+def test_an_imported_run_says_why_it_cannot_be_replayed(bench, imported):
+    with pytest.raises(BadInput, match=f"{imported} was imported .*another program played it"):
+        bench.replay(imported)
+
+
+def test_a_fork_of_an_imported_run_needs_somebody_who_is_here(bench, imported):
+    setting = bench.store.get(imported).setting
+    fork = {"fork": {"run_id": imported, "turn": 0}, "prices": "nominal"}
+    with pytest.raises(BadInput, match="its orchestrator 'unknown' is not here to go on"):
+        play(bench, changed(order_of(setting), fork))
+    gone_on = play(bench, changed(order_of(setting), {**fork, "orchestrator": "scripted"}))
+    assert (gone_on.setting.fork.run_id, gone_on.setting.origin) == (imported, None)
 
 
 def test_the_tree_of_forks_is_found_from_any_of_its_runs(bench):

@@ -2,11 +2,13 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { cost, count, fineUsd, plain, seconds, tokenCount, unknown, usd } from "./format.js";
+import { cost, count, fineUsd, plain, tokenCount, unknown, usd } from "./format.js";
 import { kindBox, nominalBadge, statusChip } from "./marks.js";
 import { meter, timeMeter, warning } from "./meters.js";
+import { lasted } from "./times.js";
 
 const LINES = 8;
+const tenths = (value) => value.toFixed(1);
 
 /** The whole right column of Live for a run, which may still wait at a `place`, or the idle one when `run` is null. */
 export function drawBill(host, run, table, place) {
@@ -15,10 +17,10 @@ export function drawBill(host, run, table, place) {
   else put(host, idle(table, run ? "not begun" : "idle"));
 }
 
-function tableNote(table) {
-  if (!table) return null;
 const loading = () => [head(null, null), el("div", { class: "wb-skel lv-late", "aria-hidden": "true" })];
 
+function tableNote(table) {
+  if (!table) return null;
   const title = `Price table ${plain(table.name)} of ${table.dated}: ${plain(table.source)}`;
   return el(
     "span",
@@ -59,7 +61,7 @@ function running(run) {
   return [
     head(chip, setting.prices),
     el("div", {}, total(bill), meter(bill.known_usd, held.usd, limit), marks(held, limit, bill)),
-    tiles(run.now.toFixed(1), setting.limits.time_s, tokenCount(bill.input_tokens), tokenCount(bill.output_tokens)),
+    tiles(lasted(run.timed ? run.now : null, tenths), setting.limits.time_s, tokenCount(bill.input_tokens), tokenCount(bill.output_tokens)),
     clock(run),
     el("hr", { class: "wb-hr" }),
     bill.rows.length || runningCalls(run).length
@@ -118,7 +120,7 @@ function tiles(time, limit, input, output) {
   return el(
     "div",
     { class: "lv-tiles" },
-    tile("Seconds", el("span", { "data-clock": true, text: time }), limit ? ` / ${limit}` : null),
+    tile("Seconds", el("span", { "data-clock": true }, time), limit ? ` / ${limit}` : null),
     tile("Tokens in", input),
     tile("Tokens out", output),
   );
@@ -154,7 +156,7 @@ function bars(run) {
       "section",
       {},
       el("h3", { class: "wb-cap", text: "Seconds by tool" }),
-      byTime.map((row) => bar(row, row.wall_s / longest, seconds(row.wall_s))),
+      byTime.map((row) => bar(row, row.wall_s / longest, lasted(row.wall_s))),
     ),
   );
 }

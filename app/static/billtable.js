@@ -3,6 +3,7 @@
 import { el } from "./dom.js";
 import { cost, count, plain, tokenCount, unknown, usd } from "./format.js";
 import { kindBox } from "./marks.js";
+import { lasted } from "./times.js";
 
 /** The bill as a table, a row per payee and priced name, with the price row behind each sum. */
 export function billTable(run) {
@@ -26,7 +27,7 @@ export function billTable(run) {
       number(row.uses_tokens ? tokenCount(row.input_tokens) : ""),
       number(row.uses_tokens ? tokenCount(row.output_tokens) : ""),
       number(cost(row.cost)),
-      number(row.wall_s.toFixed(1)),
+      number(lasted(row.wall_s, tenths)),
     ),
     el(
       "tr",
@@ -66,10 +67,11 @@ export function billTable(run) {
         number(tokenCount(bill.input_tokens)),
         number(tokenCount(bill.output_tokens)),
         number(sum),
-        number(bill.wall_s.toFixed(1)),
+        number(lasted(bill.wall_s, tenths)),
       ),
     ),
   );
 }
 
+const tenths = (value) => value.toFixed(1);
 const number = (...value) => el("td", { class: "n" }, value);

@@ -8,6 +8,7 @@ import { kindBox, nominalBadge, outcomeChip, simulatedBadge, statusChip } from "
 import { drawMany } from "./comparemany.js";
 import { Refused, getJson } from "./server.js";
 import { Staves } from "./staves.js";
+import { lasted } from "./times.js";
 import * as keys from "./keys.js";
 
 const WORDS = {
@@ -163,7 +164,7 @@ class Compare {
         el("header", {}, el("h2", { text: head })),
         el("p", {
           class: "wb-note",
-          text: "Or select two in Trajectories and press c there. These are the latest:",
+          text: "Pick one of the latest runs, or select two to eight in Trajectories and press c there.",
         }),
         content,
         el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
@@ -404,7 +405,7 @@ class Compare {
           "span",
           { class: "wb-cost" },
           el("b", {}, cost(call.cost)),
-          el("span", {}, call.seconds === null ? unknown("the call has not ended") : seconds(call.seconds)),
+          el("span", {}, call.status === "running" ? unknown("the call has not ended") : lasted(call.seconds)),
         ),
       ),
       el("div", { class: "wb-args cp-text" }, marked(call.arguments)),

@@ -58,6 +58,9 @@ export function simulatedBadge(short = false) {
   });
 }
 
-export function importedBadge(origin) {
-  return el("span", { class: "wb-badge", tabindex: "0", title: `Imported: ${plain(origin)}`, text: "imported" });
+/** Where a run came from that was not played here first: `{ origin, conversation }` of its setting. */
+export function originBadge({ origin, conversation }) {
+  if (origin === null) return null;
+  const [word, title] = conversation === null ? ["replay", `A ${origin}`] : ["imported", `Imported: ${origin}`];
+  return el("span", { class: "wb-badge", tabindex: "0", title: plain(title), text: word });
 }

@@ -180,13 +180,13 @@ export class Rail {
   }
 }
 
-function entryOf({ bill, setting, finished, stop, now }) {
+function entryOf({ bill, setting, finished, stop, now, timed }) {
   const kind = bill.cost_usd === null ? "unknown" : "known";
   return {
     task: setting.task.text.slice(0, 200),
     status: finished ? (stop ?? "fault") : "running",
     cost: { kind, usd: bill.cost_usd, why: bill.why },
-    seconds: now,
+    seconds: timed ? now : null,
   };
 }
 

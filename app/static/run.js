@@ -22,6 +22,11 @@ export class Run {
     return this.stop !== null || this.broken !== null;
   }
 
+  /** False for an imported run whose source gives no times: what its events say of them means nothing. */
+  get timed() {
+    return this.setting?.timed !== false;
+  }
+
   /** Seconds since the start, going on between frames while the run does. */
   get now() {
     if (this.endedAt !== null) return this.endedAt;

@@ -1,10 +1,11 @@
 // A row of the trajectories list: task and state, then what the reader chose to see of it.
 
 import { el } from "./dom.js";
-import { cost, count, plain, seconds, unknown, when } from "./format.js";
+import { cost, count, plain, unknown, when } from "./format.js";
 import { nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
 import { glyph } from "./score.js";
 import { keep, kept } from "./keeping.js";
+import { lasted } from "./times.js";
 
 const tokens = (row) =>
   row.input_tokens === null || row.output_tokens === null
@@ -13,7 +14,7 @@ const tokens = (row) =>
 
 /** Every column by its name: head, width in pixels, cell. */
 export const COLUMNS = {
-  calls_by_kind: { title: "Calls by kind", width: 92, cell: (row) => glyph(row.glyph), look: "g" },
+  calls_by_kind: { title: "Calls by kind", width: 92, cell: (row) => (row.glyph ? glyph(row.glyph) : lasted(null)), look: "g" },
   turns: { title: "Turns", width: 40, cell: (row) => count(row.turns) },
   calls: { title: "Calls", width: 40, cell: (row) => count(row.calls) },
   failed: { title: "Failed", width: 44, cell: (row) => count(row.failed_calls) },
@@ -22,7 +23,7 @@ export const COLUMNS = {
   time: {
     title: "Time",
     width: 56,
-    cell: (row) => (row.seconds === null ? unknown("the run has not ended") : seconds(row.seconds)),
+    cell: (row) => (row.status === "running" ? unknown("the run has not ended") : lasted(row.seconds)),
   },
   started: { title: "Started", width: 112, cell: (row) => when(row.started_at).slice(0, 16) },
 };

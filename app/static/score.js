@@ -1,8 +1,9 @@
 // The score: a lane per tool kind, x = seconds, a bar = one call; and the same in 92 x 20 px.
 
-import { svg } from "./dom.js";
+import { el, svg } from "./dom.js";
 import { kindIcon, strokes } from "./icons.js";
 import { count, plain, seconds } from "./format.js";
+import { NO_TIMES } from "./times.js";
 
 const LANES = ["basic", "specialist", "generalist", "domain"];
 const FAILED = new Set(["error", "timeout", "rejected"]);
@@ -38,6 +39,10 @@ function spansOf(run) {
 export function drawScore(host, run, { seconds: shared, kinds, width: given } = {}) {
   const width = Math.max(280, given ?? (host.clientWidth || 760));
   const narrow = width < 500;
+  if (run.timed === false) {
+    host.replaceChildren(el("p", { class: "wb-note", text: `Nothing to draw: ${NO_TIMES}.` }));
+    return;
+  }
   const { thinking, calls } = spansOf(run);
   const used = kinds ?? new Set(calls.map((call) => call.kind));
   const lanes = ["orch", ...LANES.filter((kind) => used.has(kind))];

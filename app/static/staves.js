@@ -9,6 +9,7 @@ const GAP = 30;
 export function runOf(side) {
   return {
     finished: side.status !== "running",
+    timed: side.timed,
     now: side.end,
     stop: side.status === "running" ? null : side.status,
     turns: side.turns.map((turn) => ({
@@ -52,7 +53,7 @@ export class Staves {
     const [left, right] = [width < 500 ? 26 : 92, 40]; // the score's own margins
     const x = (t) => left + (t / Math.max(seconds, 0.2)) * (width - left - right);
     const [calls_a, calls_b] = sides.map((run) => run.turns.flatMap((turn) => turn.calls));
-    const middle = (call) => (call?.finished === null || !call ? null : (call.started + call.finished) / 2);
+    const middle = (call) => (call?.finished === null || !call || !a.timed || !b.timed ? null : (call.started + call.finished) / 2);
     this.lines.setAttribute("viewBox", `0 0 ${width} ${GAP}`);
     this.lines.setAttribute("width", width);
     this.lines.replaceChildren(

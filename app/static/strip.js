@@ -4,6 +4,7 @@ import { byId, el, put } from "./dom.js";
 import { unknown, usd } from "./format.js";
 import { meter } from "./meters.js";
 import { statusChip } from "./marks.js";
+import { lasted } from "./times.js";
 
 export function drawStrip(run) {
   const limit = run.setting.limits.cost_usd;
@@ -17,7 +18,7 @@ export function drawStrip(run) {
       limit === null ? null : el("span", { class: "wb-note", text: ` of ${usd(limit)}` }),
     ),
     meter(run.bill.known_usd, run.held.usd, limit),
-    el("span", { class: "wb-note", "data-clock": true, text: run.now.toFixed(1) }),
+    el("span", { class: "wb-note" }, el("span", { "data-clock": true }, lasted(run.timed ? run.now : null, (value) => value.toFixed(1))), " s"),
     run.finished ? statusChip(run.stop ?? "fault") : null,
   );
 }

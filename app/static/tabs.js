@@ -4,6 +4,7 @@ import { el, put } from "./dom.js";
 import { cost, count, plain, plural, unknown, usd, weight } from "./format.js";
 import { kindBox, nominalBadge } from "./marks.js";
 import { getJson, runPath } from "./server.js";
+import { lasted } from "./times.js";
 
 export const TABS = { timeline: "Timeline", bill: "Bill", messages: "Messages", raw: "Raw", setting: "Setting" };
 const MANY = 100;
@@ -103,7 +104,7 @@ function attempt(row) {
       usage ? number(usage.input_tokens) : blank(),
       usage ? number(usage.output_tokens) : blank(),
       usage ? number(usage.cached_tokens) : blank(),
-      el("td", { class: "n", text: row.wall_s.toFixed(2) }),
+      el("td", { class: "n" }, lasted(row.wall_s, (value) => value.toFixed(2))),
       el("td", { class: "n" }, cost(row.cost)),
       el(
         "td",

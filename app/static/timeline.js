@@ -225,7 +225,7 @@ export class Timeline {
       word,
       cells: [
         turn.spent ? cost(turn.spent.cost) : "",
-        live ? el("span", { "data-since": turn.started }) : seconds(took),
+        live ? el("span", { "data-since": turn.started }) : lasted(this.run.timed ? took : null),
         tokenText(turn.spent),
       ],
     });
@@ -280,7 +280,7 @@ export class Timeline {
     const body = [];
     if (n === 0 && unfolded && turn.generation?.estimates.length && turn.text.reasoning)
       body.push(el("p", { class: "wb-say lv-fold", text: firstLine(turn.text.reasoning) })); // all of it is under "why"
-    if (n === 0) body.push(whyBox(this, turn, call, position), unfolded ? spentLine(turn) : null);
+    if (n === 0) body.push(whyBox(this, turn, call, position), unfolded ? spentLine(turn, this.run.timed) : null);
     if (unfolded) body.push(argumentsBox(this, call, key, position));
     if (call.observation) body.push(observationBox(this, call, spec, images, key, position));
     const label = `Turn ${number}, ${plain(spec.title)}, ${CHIPS[chip]?.[2] ?? chip}`;
@@ -296,7 +296,7 @@ export class Timeline {
     if (call.observation)
       return [
         call.state === "rejected" ? el("span", { class: "wb-mut wb-thin", text: "not run" }) : cost(call.derived.cost),
-        seconds(call.observation.finished_s - call.observation.started_s),
+        lasted(this.run.timed ? call.observation.finished_s - call.observation.started_s : null),
         tokenText(call.derived),
       ];
     if (call.started === null) return ["", "", ""];
@@ -349,9 +349,9 @@ export class Timeline {
 }
 
 /** What it cost the orchestrator to choose. */
-function spentLine(turn) {
+function spentLine(turn, timed) {
   if (!turn.spent || turn.spent.attempts === 0) return null;
-  const parts = [seconds(turn.generated - turn.started), cost(turn.spent.cost), tokenText(turn.spent)];
+  const parts = [lasted(timed ? turn.generated - turn.started : null), cost(turn.spent.cost), tokenText(turn.spent)];
   const line = parts.filter(Boolean).flatMap((part) => [" · ", part]);
   return el("p", { class: "wb-say wb-note" }, "orchestrator ", line.slice(1));
 }
