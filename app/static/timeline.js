@@ -2,7 +2,7 @@
 
 import { el, put } from "./dom.js";
 import { icon, toolIcon } from "./icons.js";
-import { cost, count, firstLine, plain, seconds, tokenText, unknown, usd } from "./format.js";
+import { cost, count, firstLine, plain, tokenText, unknown, usd } from "./format.js";
 import { argumentsBox, observationBox } from "./observation.js";
 import { phase } from "./run.js";
 import { whyBox } from "./why.js";
