@@ -1,0 +1,117 @@
+"""The ToolScale page in a real Chromium: steps of a task, a live try that is judged, records, narrow and dark."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import served, watched
+from domain_workbench import domain_workbench
+from playwright.sync_api import expect
+from scripted_workbench import HOSTILE
+from worlds import cancellation
+
+from orchestra_lib.environment.assignment import write_assignments
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+EXPECTED = re.compile(r"status of (400|404)")
+
+
+@pytest.fixture(scope="module")
+def base_url(browser, tmp_path_factory):
+    workbench = domain_workbench(tmp_path_factory.mktemp("home"))
+    folder = workbench.assignments.folder
+    fact = replace(cancellation().facts[0], says=HOSTILE)
+    hostile = cancellation(id="mock-2", instruction=HOSTILE, facts=(fact,), persona=HOSTILE)
+    write_assignments([cancellation(), hostile], folder / "mock.jsonl")
+    domain = {"candidates": 9, "rejected": {"drawn": {HOSTILE: 5}, "golden": {"a golden call fails": 2}}}
+    (folder / "report.json").write_text(json.dumps({"domains": {"mock": domain}, "metrics": {}}), "utf-8")
+    with served(workbench) as address:
+        yield address
+
+
+@pytest.fixture
+def opened(browser, base_url):
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    with watched(context, base_url, expected=EXPECTED) as page:
+        yield page
+        context.close()
+
+
+def violations(page):
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found]
+
+
+def test_golden_calls_are_stepped_through_by_keys_and_the_state_follows(opened):
+    page = opened("/toolscale?domain=mock")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Task mock-1")).to_be_visible()
+    expect(page.locator("#ts-diff")).to_contain_text("ends as cancelled")
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#ts-diff h2")).to_have_text("State after call 5")
+    expect(page.locator("#ts-diff del").first).to_have_text("booked")
+    expect(page.locator("#ts-diff ins").first).to_have_text("cancelled")
+    assert "call=5" in page.url
+    page.reload()
+    expect(page.locator("#ts-diff h2")).to_have_text("State after call 5")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Tasks", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("who, met", [("worker", 3), ("idle", 0)])
+def test_a_task_is_tried_live_and_judged(opened, who, met):
+    page = opened("/toolscale?domain=mock&task=mock-1")
+    panel = page.get_by_role("region", name="Try it live", exact=True)
+    panel.get_by_label("Orchestrator").select_option(who)
+    panel.get_by_role("button", name="Try it live").click()
+    expect(panel.get_by_role("heading", name="Judged")).to_be_visible(timeout=30_000)
+    expect(panel.locator(".ts-c .wb-chip.ok")).to_have_count(met)
+    expect(panel.locator("tbody .wb-chip.bad")).to_have_count(0 if met else 5)
+    panel.get_by_role("link", name="Trajectory").click()
+    expect(page.get_by_role("region", name="Judged in its domain").locator(".ts-c .wb-chip.ok")).to_have_count(met)
+    expect(page.locator(".tr-task")).to_have_text(cancellation().instruction)
+
+
+def test_records_are_searched_and_only_look_alikes_shown(opened):
+    page = opened("/toolscale?domain=mock&view=records")
+    page.keyboard.press("/")
+    page.keyboard.type("costa")
+    expect(page.locator(".ts-records tbody tr")).to_have_count(1)
+    page.get_by_label("Search the records").fill("")
+    page.get_by_label("only look-alikes").check()
+    expect(page.locator(".ts-records tbody tr")).to_have_count(2)
+
+
+def test_nothing_that_a_file_says_is_markup(opened):
+    page = opened("/toolscale?domain=mock&task=mock-2")
+    expect(page.get_by_role("heading", name="Task mock-2")).to_be_visible()
+    page.goto(page.url.replace("&task=mock-2", ""))
+    expect(page.locator(".ts-funnel")).to_be_visible()
+    assert page.evaluate("document.querySelectorAll('#ts-view img, #ts-view script, #ts-view style').length") == 0
+    assert page.title() != "owned"
+
+
+@pytest.mark.parametrize("view", ["tasks", "tasks&task=mock-1&call=5", "schema", "records", "operations", "policy"])
+def test_no_view_is_wider_than_a_phone_and_axe_finds_nothing(browser, base_url, view):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    with watched(context, base_url, expected=EXPECTED) as opened:
+        page = opened(f"/toolscale?domain=mock&view={view}")
+        page.wait_for_selector("#ts-view > *")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert page.evaluate("document.querySelector('.wb-tabbar').scrollHeight") <= 64
+        assert violations(page) == []
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.emulate_media(color_scheme="light")
+        page.wait_for_timeout(200)
+        assert violations(page) == []
+    context.close()
+
+
+def test_a_domain_without_tasks_tells_how_they_are_made(opened):
+    page = opened("/toolscale?domain=finance")
+    expect(page.locator("#ts-view")).to_contain_text("orchestra synth --domains finance --n 20")
+    expect(page.get_by_role("button", name="Make tasks")).to_be_visible()
