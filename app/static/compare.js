@@ -3,9 +3,10 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { cost, count, plain, plural, seconds, unknown, usd, when } from "./format.js";
+import { asSentence, cost, count, plain, plural, seconds, unknown, usd, when } from "./format.js";
 import { kindBox, nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
 import { drawMany } from "./comparemany.js";
+import { nowhere } from "./placards.js";
 import { Refused, getJson } from "./server.js";
 import { Staves } from "./staves.js";
 import { lasted } from "./times.js";
@@ -28,6 +29,7 @@ const CHIPS = {
 };
 const UNITS = { usd, seconds, count };
 const STEP = 150;
+const HOW = "Pick one of the latest runs, or select two to eight in Trajectories and press c there.";
 
 class Compare {
   constructor() {
@@ -115,7 +117,7 @@ class Compare {
         "div",
         { class: "wb-state lv-empty" },
         el("h2", { text: side ? `${side} is not here` : "These two could not be compared" }),
-        el("p", { text: plain(error.message.replace(/^[AB]: /, "")) }),
+        el("p", { text: side ? nowhere(side === "A" ? a : b) : asSentence(plain(error.message)) }),
         side
           ? el("a", { class: "wb-btn primary", href: `/compare?a=${encodeURIComponent(kept)}`, text: "Choose another" })
           : null,
@@ -155,19 +157,18 @@ class Compare {
     };
     const content = rows.length
       ? el("ul", { class: "cp-choices" }, rows.map(link))
-      : el("p", { class: "wb-note", text: "There is no other run yet." });
+      : el("p", { class: "wb-note", text: known ? "There is no other run yet." : "Nothing has been run yet." });
     return put(
       byId("compare"),
       el(
         "section",
         { class: "wb-panel cp-choose", "aria-label": "Choose" },
         el("header", {}, el("h2", { text: head })),
-        el("p", {
-          class: "wb-note",
-          text: "Pick one of the latest runs, or select two to eight in Trajectories and press c there.",
-        }),
+        rows.length ? el("p", { class: "wb-note", text: HOW }) : null,
         content,
-        el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
+        rows.length
+          ? el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" })
+          : el("a", { class: "wb-btn primary", href: "/", text: "Give it a task" }),
       ),
     );
   }

@@ -13,6 +13,7 @@ import { Run } from "./run.js";
 import { drawScore } from "./score.js";
 import { Refused, follow, getJson, getText, postJson, runPath } from "./server.js";
 import { TABS, tabContent } from "./tabs.js";
+import { nowhere } from "./placards.js";
 import { lasted } from "./times.js";
 import { Timeline } from "./timeline.js";
 import { DomainCard } from "./domaincard.js";
@@ -74,11 +75,11 @@ export class Detail {
       broken: mine((message) => {
         run.broken = message;
       }),
-      never: mine((message) => this.unknown(message)),
+      never: mine((message) => this.unknown(plain(message))),
       end: mine(() => this.ended()),
       lost: mine((pause) => this.lost(pause)),
       back: mine(() => byId("detail-lost")?.remove()),
-      unknown: mine((message) => this.unknown(message)),
+      unknown: mine(() => this.unknown(nowhere(id))),
     });
   }
 
@@ -89,7 +90,7 @@ export class Detail {
   }
 
   /** There is no such run, or no longer: what can still be done about it. */
-  async unknown(message) {
+  async unknown(words) {
     const { id } = this.run;
     this.timeline = null;
     const kept = await getJson(runPath(id, "/trash")).catch(() => ({ restorable: false }));
@@ -128,7 +129,7 @@ export class Detail {
     if (this.id !== id) return;
     if (!found && there) {
       this.unfollow();
-      this.unknown("");
+      this.unknown(nowhere(id));
     } else if (found && !there && byId("detail").querySelector(".wb-state")) {
       const { tab } = this;
       this.show(id);

@@ -16,7 +16,7 @@ import { Tail } from "./tail.js";
 import { Timeline } from "./timeline.js";
 import { drawScore } from "./score.js";
 import { drawBill, drawOthers, tickClock } from "./bill.js";
-import { loading, missing, waiting } from "./placards.js";
+import { loading, missing, nowhere, waiting } from "./placards.js";
 import { drawStrip } from "./strip.js";
 import { share } from "./share.js";
 import { Composer } from "./composer.js";
@@ -158,7 +158,7 @@ class Live {
       end: mine(() => this.ended()),
       lost: mine((pause) => this.server.tell(`The run goes on at the server; trying again in ${pause} s.`)),
       back: mine(() => this.server.tell(null)),
-      unknown: mine(() => this.unknown(`Nothing here is called ${id}. It was deleted, or the link is from another machine.`, "There is no such run here")),
+      unknown: mine(() => this.unknown(nowhere(id), "There is no such run here")),
     });
   }
 

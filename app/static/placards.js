@@ -27,6 +27,9 @@ export function waiting({ place, waiting: all }, onCancel) {
 export const loading = () => el("div", { class: "lv-loading", "aria-hidden": "true" }, skeleton(), skeleton(), skeleton());
 const skeleton = () => el("div", { class: "wb-skel lv-late" });
 
+/** Why a link may lead to no run. */
+export const nowhere = (id) => `Nothing here is called ${plain(id)}. It was deleted, or the link is from another machine.`;
+
 /** A run that is not there, and where to go instead. */
 export function missing(title, message) {
   return placard(
