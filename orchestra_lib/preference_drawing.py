@@ -6,7 +6,6 @@ What candidate number k of a split is follows from the seed and k alone.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 
-from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import GOALS, Preference
 from orchestra_lib.preference_situations import (
     EVAL,
@@ -34,10 +33,6 @@ class Offered:
     tools: tuple[ToolSpec, ...]
     remote: frozenset[str] = frozenset()
     extension: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.tools:
-            raise BadInput("pairs need tools to speak of; name some")
 
     @property
     def names(self) -> tuple[str, ...]:

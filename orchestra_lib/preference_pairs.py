@@ -98,6 +98,8 @@ class Sieve:
             raise BadInput(f"n = {n:,}; generate 1 to {MAX_PAIRS:,} pairs")
         if not 0 <= eval_share < 1:
             raise BadInput(f"the share for evaluation = {eval_share:g} is out of range; use 0 to below 1")
+        if not offered.tools:
+            raise BadInput("pairs need tools to speak of; name some")
         held_out = round(n * eval_share)
         self._want = {TRAIN: n - held_out, EVAL: held_out}
         self._offered = offered

@@ -191,11 +191,16 @@ class _Reader:
             self.lost.append(" ".join(left))
 
     def _goals(self, clause: str, words: str) -> str:
+        rest, found = clause, []
         for goal, weight, patterns in words_for.GOALS:
-            clause, hits = _cut(patterns, clause)
+            rest, hits = _cut(patterns, rest)
             if hits:
-                self._add(words, goal, weight, named=False)
-        return clause
+                found.append((goal, weight))
+        if _cut(words_for.NEGATIONS, rest)[1] and not _MENTION.search(clause):
+            return clause
+        for goal, weight in found:
+            self._add(words, goal, weight, named=False)
+        return rest
 
     def _facts(self, clause: str, words: str) -> str:
         """What follows from the user's situation: secret data stay here, own hardware is there to be used."""
@@ -211,6 +216,8 @@ class _Reader:
         wanted, *others = _OVER.split(clause)
         marks = self._marks(wanted)
         rest = _MENTION.sub(" ", " ".join((wanted, *others)))
+        if _cut(words_for.EXCEPTIONS, rest)[1]:
+            return clause
         for weight, patterns in words_for.STANCES if marks else ():
             rest, hits = _cut(patterns, rest)
             if hits:

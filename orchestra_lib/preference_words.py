@@ -1,14 +1,19 @@
 """The words by which people state goals and speak of tools: patterns for `preference_text`, in English, lower case."""
 
-_NO_MATTER = r"(?:does not|do not|doesn't|don't) (?:really )?matter"
-_UNCARED = r"(?:do not|don't) (?:really )?care(?: about| how much)?(?: the)?"
+_NO_MATTER = (
+    r"(?:(?:does not|do not|doesn't|don't) (?:really )?matter|(?:is|are)(?:n't| not) (?:really |very |that |so )?"
+    r"(?:important|key|critical|essential|an? (?:issue|concern|problem))|(?:is|are) no (?:issue|concern|problem))"
+)
+_UNCARED = r"(?:do not|don't) (?:really )?(?:care|worry)(?: about| how much)?(?: the)?"
 _MUCH = r"(?:(?:is|are) (?:very |most |really )?(?:important|key|critical|essential)|matters? (?:most|a lot|much))"
 _LITTLE = r"matters? a (?:little|bit)"
 _MONEY = r"(?:costs?|prices?|money|budget|expenses)"
 _TIME = r"(?:time|speed|latency|how long it takes)"
 _QUALITY = r"(?:quality|accuracy|correctness|precision)"
 _LEAST = r"(?: as possible)?"
-_NOT_BE = r"(?:not|not be|need not be|no need to|n't be|isn't)"
+_NOT_BE = (
+    r"(?:\w+n't|not|no need)(?: (?:need|have|want|require|to|it|this|that|be|so|too|very|really|all|an?|answer|you))*"
+)
 
 GOALS: tuple[tuple[str, float, tuple[str, ...]], ...] = (
     (
@@ -19,6 +24,7 @@ GOALS: tuple[tuple[str, float, tuple[str, ...]], ...] = (
             rf"{_UNCARED} {_MONEY}",
             rf"{_MONEY} is no (?:object|issue|concern)",
             r"whatever it costs",
+            rf"{_NOT_BE} (?:cheap(?:est)?|inexpensive)",
             r"at any (?:cost|price)",
             rf"regardless of (?:the )?{_MONEY}",
         ),
@@ -49,7 +55,8 @@ GOALS: tuple[tuple[str, float, tuple[str, ...]], ...] = (
             r"take (?:your|its) time",
             r"no (?:hurry|rush)",
             r"(?:i |we )?can wait",
-            rf"{_NOT_BE} (?:urgent|fast|quick|hurry)",
+            rf"{_NOT_BE} (?:urgent|fast|quick(?:ly)?|hurry|rush(?:ed)?)",
+            r"(?:do not|don't) mind (?:waiting|the wait)",
         ),
     ),
     ("latency", 0.2, (rf"{_TIME} {_LITTLE}",)),
@@ -60,7 +67,8 @@ GOALS: tuple[tuple[str, float, tuple[str, ...]], ...] = (
             rf"{_TIME} {_MUCH}",
             rf"(?:be |as )?(?:quick(?:ly|er|est)?|fast(?:er|est)?|soon){_LEAST}",
             r"asap|urgent(?:ly)?|(?:in a |i am in a )?hurry|immediately|right away",
-            r"(?:low|minimal|minimi[sz]e) latency",
+            r"(?:low|minimal|minimi[sz]e) latency|(?:save|saving) time",
+            r"(?:not too|not|nothing|avoid|without) slow(?: (?:ones|tools|things|stuff))?",
         ),
     ),
     ("latency", 0.5, (rf"{_TIME} matters?",)),
@@ -93,8 +101,14 @@ GOALS: tuple[tuple[str, float, tuple[str, ...]], ...] = (
 LESS = -0.5
 """The weight of what another tool is preferred to."""
 
+NEGATIONS = (r"\w+n't|not|no|never|without|hardly|neither|nor|unless|until|avoid",)
+"""Words that turn what follows them: what is said of a goal beside one that was not read is not understood."""
+
+EXCEPTIONS = (r"except(?! (?:when|if))(?: for)?", r"apart from", r"other than")
+"""Words after which a tool is wanted or not wanted as the others are not, which rules cannot tell."""
+
 STANCES: tuple[tuple[float, tuple[str, ...]], ...] = (
-    (0.0, (r"(?:do not|don't|no need to) avoid",)),
+    (0.0, (r"(?:do not|don't|no need to) avoid", r"(?:do not|don't|not) (?:just|only) use")),
     (
         LESS,
         (

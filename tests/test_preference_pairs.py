@@ -178,7 +178,7 @@ def test_how_many_is_checked(n, share, words):
 
 def test_pairs_need_tools():
     with pytest.raises(BadInput, match="name some"):
-        Offered(tools=())
+        Sieve(1, Offered(tools=()))
 
 
 def test_where_there_is_little_to_say_the_tries_end_and_the_report_says_so():
