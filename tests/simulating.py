@@ -33,9 +33,9 @@ def expert(*args, **fields):
     return SimulatedExpert(profile(*args, **fields))
 
 
-def played(policy, experts, task, **fields):
-    """The trajectory of one episode, priced by the profiles."""
-    table = price_table([one.profile for one in experts], name="simulated", dated=date(2026, 1, 1))
+def played(policy, experts, task, *, prices=None, **fields):
+    """The trajectory of one episode, priced by the profiles unless told otherwise."""
+    table = prices or price_table([one.profile for one in experts], name="simulated", dated=date(2026, 1, 1))
     started = replace(setting(experts, prices=table), task=task, **fields)
 
     async def events():
