@@ -5,6 +5,7 @@ import { icon, toolIcon } from "./icons.js";
 import { cost, count, firstLine, plain, tokenText, unknown, usd } from "./format.js";
 import { argumentsBox, observationBox } from "./observation.js";
 import { phase } from "./run.js";
+import { lasted } from "./times.js";
 import { whyBox } from "./why.js";
 import { Windowing } from "./windowing.js";
 
