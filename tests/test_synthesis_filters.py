@@ -44,9 +44,7 @@ def test_an_argument_from_nowhere_is_named():
     assert (found.filter, found.reason) == ("solvable", "an argument without a source")
 
 
-@pytest.mark.parametrize(
-    ("golden", "reason"), [((), "doing nothing succeeds"), (slice(0, 1), "reading only succeeds")]
-)
+@pytest.mark.parametrize(("golden", "reason"), [((), "doing nothing succeeds"), (slice(0, 1), "reading only succeeds")])
 def test_what_is_free_is_rejected(golden, reason):
     task = writing()
     calls = () if golden == () else task.golden[golden]

@@ -19,13 +19,13 @@ def unusable(world: World) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             parameter = str(load.key)[1:]
             if roots(load.key) != {parameter}:
                 continue  # it follows from another
-            bound = _bound_by(operation, parameter)
+            bound = bound_by(operation, parameter)
             rules = tuple(rule.id for rule in operation.rules if roots(rule.when) <= bound)
-            if not _usable(world, operation, parameter, load.table, rules):
+            if next(fitting(world, operation, parameter, load.table, rules), None) is None:
                 yield operation.name, load.table, rules
 
 
-def _bound_by(operation: Operation, parameter: str) -> set[str]:
+def bound_by(operation: Operation, parameter: str) -> set[str]:
     """The names that follow from one parameter alone."""
     bound = {parameter}
     for one in operation.loads:
@@ -37,8 +37,9 @@ def _bound_by(operation: Operation, parameter: str) -> set[str]:
     return bound
 
 
-def _usable(world: World, operation: Operation, parameter: str, table: str, rules: Sequence[str]) -> bool:
-    bound = _bound_by(operation, parameter)
+def fitting(world: World, operation: Operation, parameter: str, table: str, rules: Sequence[str]) -> Iterator[str]:
+    """The keys of the records of a table that meet rules which the record of this parameter alone decides."""
+    bound = bound_by(operation, parameter)
     compiler, state = Compiler(world.domain), world.state()
     names = dict(world.operations.types(operation.name))
     loads = [
@@ -56,5 +57,4 @@ def _usable(world: World, operation: Operation, parameter: str, table: str, rule
         for name, run in lets:
             scope[name] = run(scope)
         if all(rule(scope) for rule in holds):
-            return True
-    return False
+            yield key

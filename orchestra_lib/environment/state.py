@@ -119,6 +119,13 @@ class State:
         self._inserted: dict[str, int] = {}
         self._before: dict[Key, Record | None] = {}
 
+    def copy(self) -> "State":
+        """The same state to go on from in another way; neither sees what the other does."""
+        new = State(self.base)
+        new.overlay, new._inserted = dict(self.overlay), dict(self._inserted)
+        new.read, new.seen, new.written = set(self.read), set(self.seen), set(self.written)
+        return new
+
     def find(self, table: str, key: Any) -> Record | None:
         """A record, or None."""
         found = self.overlay.get((table, key)) if self.overlay else None

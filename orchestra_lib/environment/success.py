@@ -69,7 +69,7 @@ class Judge:
     def __call__(self, state: State, messages: Sequence[str]) -> Verdict:
         """`messages` are what the agent said to the user, the final answer with it."""
         reasons = [*self._state(state), *self._touched(state)]
-        state_ok, touched_ok = self._same(state), not self._touched(state)
+        state_ok, touched_ok = self.same(state), not self._touched(state)
         unsaid = [one for one in self.assignment.required if not is_said(one, messages)]
         if unsaid:
             reasons.append(f"not said: {', '.join(_named(one.what, one.value, one.unit) for one in unsaid[:_MOST])}")
@@ -84,15 +84,16 @@ class Judge:
         """Whether all three hold, and nothing else: for filters that ask it thousands of times."""
         return (
             self.golden.touched <= (state.read | state.seen | state.written)
-            and self._same(state)
+            and self.same(state)
             and all(is_said(one, messages) for one in self.assignment.required)
         )
 
-    def _same(self, state: State) -> bool:
+    def same(self, state: State) -> bool:
+        """The first condition alone."""
         return _raw(state) == self.golden.raw or state.diff() == self.golden.diff
 
     def _state(self, state: State) -> list[str]:
-        if self._same(state):
+        if self.same(state):
             return []
         diff, golden = state.diff(), self.golden.diff
         missing = sorted(key for key in golden if key not in diff)

@@ -8,6 +8,8 @@ from typing import Any
 
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.expression import STATE, Compiler, Evaluate
+from orchestra_lib.environment.liveness import bound_by, fitting
+from orchestra_lib.environment.names import roots
 from orchestra_lib.environment.operators import cents, moment
 from orchestra_lib.environment.schema import Field, FieldType, Mode, Operation, Rule, Table
 from orchestra_lib.environment.state import Record, State
@@ -15,7 +17,7 @@ from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.record import record
 from orchestra_lib.synthesis.routes import PAYMENTS, Routes
 
-_TRIES = 90
+_TRIES, _TRIES_OF_OWNER = 90, 25
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER, FieldType.MONEY)
 _PLAIN_AMOUNTS = (10, 20, 25, 40, 50, 75, 100, 120, 150, 200, 250, 300, 400, 500)
 _RELATED, _HELD, _EXACT, _NOBODYS = 0.75, 0.6, 0.6, 0.3
@@ -40,6 +42,8 @@ class Candidates:
         ]
         self._given = [one.value for one in world.domain.parameters if isinstance(one.value, int | float)]
         self._compiled: dict[str, list[tuple[bool, Evaluate]]] = {}
+        self._fit: dict[str, Mapping[str, None]] = {}
+        self._common: dict[str, list[str]] = {}
         self._owners = list(world.records[routes.owner.name])
 
     def draw(
@@ -53,9 +57,11 @@ class Candidates:
         refused: bool = False,
     ) -> Candidate | None:
         """A call with the wished outcome, or None after many tries. `fixed` are arguments that are given."""
-        for _ in range(_TRIES):
-            found = self._arguments(operation, state, random, owner, fixed or {})
+        for _ in range(_TRIES if owner is None else _TRIES_OF_OWNER):
+            found = self._arguments(operation, state, random, owner, fixed or {}, refused)
             if found is None:
+                if owner is not None and not fixed:
+                    return None  # no record of the owner's is fit for it
                 continue
             try:
                 if not refused:
@@ -70,14 +76,21 @@ class Candidates:
         return None
 
     def _arguments(
-        self, operation: Operation, state: State, random: Random, owner: str | None, fixed: Mapping[str, Any]
+        self,
+        operation: Operation,
+        state: State,
+        random: Random,
+        owner: str | None,
+        fixed: Mapping[str, Any],
+        refused: bool,
     ) -> tuple[str, dict[str, Any]] | None:
         drawn: dict[str, Any] = {}
         related: list[Record] = []
         buys = any(one.references == self._routes.owner.name for one in operation.parameters)
         for one in self._routes.keys(operation):
             table = self._routes.tables[one.references or ""]
-            key = fixed.get(one.name) or self._key(table, state, random, owner, related, buys)
+            live = self._live(operation, one.name, table.name, enforced=refused)
+            key = fixed.get(one.name) or self._key(table, state, random, owner, related, buys, live)
             row = state.find(table.name, key) if key else None
             if row is None:
                 return None
@@ -110,43 +123,66 @@ class Candidates:
             ):
                 yield found
 
+    def _live(self, operation: Operation, parameter: str, table: str, *, enforced: bool) -> Mapping[str, None]:
+        """The records that meet what they alone decide; all of them where other records name the key."""
+        place = f"{operation.name}.{parameter}.{enforced}"
+        if place not in self._fit:
+            loads = any(str(one.key) == f"${parameter}" for one in operation.loads)
+            bound = bound_by(operation, parameter)
+            rules = [
+                one.id
+                for one in operation.rules
+                if roots(one.when) <= bound and (one.mode is Mode.ENFORCED or not enforced)
+            ]
+            keys = fitting(self._world, operation, parameter, table, rules) if loads else self._world.records[table]
+            self._fit[place] = dict.fromkeys(keys)
+        return self._fit[place]
+
     def _key(
-        self, table: Table, state: State, random: Random, owner: str | None, related: Sequence[Record], buys: bool
+        self,
+        table: Table,
+        state: State,
+        random: Random,
+        owner: str | None,
+        related: Sequence[Record],
+        buys: bool,
+        live: Mapping[str, None],
     ) -> str | None:
         """A record of the owner where the table has owners, else one that has something in common with others."""
         base = self._world.base
+        records = self._world.records[table.name]
         if table.owner and owner and not buys:
             nobodys = random.random() < _NOBODYS
-            keys: Sequence[str] = [
-                one[table.key] for one in state.matching(table.name, table.owner, None if nobodys else owner)
+            found = [one[table.key] for one in state.matching(table.name, table.owner, None if nobodys else owner)] or [
+                one[table.key] for one in state.matching(table.name, table.owner, owner)
             ]
-            if keys or not nobodys:
-                return random.choice(keys) if keys else None
+            keys: Sequence[str] = [one for one in found if one in live or one not in records]
+            return random.choice(keys) if keys else None
         held = [
             part[table.key]
             for row in related
             for value in row.values()
             if isinstance(value, list)
             for part in value
-            if isinstance(part, dict) and part.get(table.key) in self._world.records[table.name]
+            if isinstance(part, dict) and part.get(table.key) in live
         ]
         if held and random.random() < _HELD:
             return str(random.choice(held))
         if related and random.random() < _RELATED:
-            common = [
-                (one.name, row[one.name])
-                for row in related
-                for one in table.fields
-                if one.type in (FieldType.TEXT, FieldType.DATE)
-                and not one.values
-                and one.name != table.key
-                and row.get(one.name) is not None
-            ]
-            if common:
-                keys = base.index(table.name, (chosen := random.choice(common))[0]).get(chosen[1], ())
+            common = self._common.get(table.name)
+            if common is None:
+                common = self._common[table.name] = [
+                    one.name
+                    for one in table.fields
+                    if one.type in (FieldType.TEXT, FieldType.DATE) and not one.values and one.name != table.key
+                ]
+            shared = [(name, row[name]) for row in related for name in common if row.get(name) is not None]
+            if shared:
+                name, value = random.choice(shared)
+                keys = [one for one in base.index(table.name, name).get(value, ()) if one in live]
                 if keys:
                     return random.choice(keys)
-        return random.choice(list(self._world.records[table.name]))
+        return random.choice(list(live)) if live else None
 
     def _plain(
         self,

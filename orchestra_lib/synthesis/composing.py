@@ -204,13 +204,11 @@ class Composer:
         options = list(self._writes)
         random.shuffle(options)
         for operation in options[:8]:
-            if not self.routes.keys(operation) and any(one.operation == operation.name for one in wants):
-                continue  # it would undo the first
             fixed, given = self._dependent(operation, last, planner, random)
             candidate = self._candidates.draw(
                 operation, state, random, owner=planner.owner, fixed=fixed, refused=refused
             )
-            if candidate is None or any(candidate.arguments == one.arguments for one in wants):
+            if candidate is None or any(self._undoes(operation, candidate, one) for one in wants):
                 continue
             try:
                 want = self._want(operation, candidate, planner, random, given=given)
@@ -218,6 +216,12 @@ class Composer:
                 continue
             return replace(want, outcome=Outcome.REFUSED, condition=None, tell=()) if refused else want
         return None
+
+    def _undoes(self, operation: Operation, candidate: Candidate, before: Want) -> bool:
+        """Whether the same would be done to the same record once more."""
+        keys = self.routes.keys(operation)
+        same = not keys or candidate.arguments[keys[0].name] == before.arguments.get(keys[0].name)
+        return before.operation == operation.name and same
 
     def _dependent(
         self, operation: Operation, last: Want, planner: Planner, random: Random

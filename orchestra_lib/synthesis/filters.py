@@ -8,6 +8,7 @@ F4 discriminative: without one of the writes, or with it changed, the task fails
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from orchestra_lib.environment.assignment import Assignment, GoldenCall
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.operations import writes
 from orchestra_lib.environment.operators import cents
+from orchestra_lib.environment.said import is_said
 from orchestra_lib.environment.schema import Builtin, Field, FieldType
 from orchestra_lib.environment.state import State
 from orchestra_lib.environment.success import Judge
@@ -38,7 +40,7 @@ class Failure:
 
 
 class Filters:
-    """The filters over one world, under the domain's own parameters or others. `shuffled` is the same in another order."""
+    """The filters over one world, under the domain's own parameters or others."""
 
     def __init__(self, world: World, lexicon: Lexicon) -> None:
         self.world, self._lexicon = world, lexicon
@@ -62,11 +64,9 @@ class Filters:
         )
 
     def golden(self, assignment: Assignment, judge: Judge) -> Failure | None:
-        """F1."""
-        said = [_said(assignment)]
-        first = self._run(self.world, assignment.golden)
-        if not judge.succeeds(first, said):
-            return Failure(filter="golden", reason="the golden calls are not judged a success")
+        """F1. The judge has run the calls once; they run again where records stand in another order."""
+        if not all(is_said(one, [_said(assignment)]) for one in assignment.required):
+            return Failure(filter="golden", reason="what is required cannot be said")
         second = self._run(self._mixed, assignment.golden)
         if second.diff() != judge.golden.diff or not judge.golden.touched <= second.read | second.seen | second.written:
             return Failure(filter="golden", reason="two replays of the golden calls differ")
@@ -74,7 +74,7 @@ class Filters:
 
     def provenance(self, assignment: Assignment, judge: Judge) -> Failure | None:
         """F2, its first half: where each golden argument may come from."""
-        text = assignment.words
+        text = assignment.words.casefold()
         seen = set(_scalars([one.value for one in assignment.facts]))
         seen.update(one.value for one in self.world.domain.parameters)
         for call, result in zip(assignment.golden, judge.golden.results, strict=True):
@@ -111,37 +111,49 @@ class Filters:
         return Failure(filter="solvable", reason="no try of the solver succeeds"), 0
 
     def free(self, assignment: Assignment, judge: Judge) -> Failure | None:
-        """F3."""
+        """F3. Calls that do not write leave no diff: where the golden has one, they cannot succeed."""
         reads = [one for one in assignment.golden if one.operation not in self._writes]
-        cheap: list[tuple[str, Sequence[GoldenCall]]] = [("doing nothing", ()), ("reading only", reads)]
-        cheap.append(("the first call alone", assignment.golden[:1]))
-        if self._transfer:
-            call = GoldenCall(operation=self._transfer, arguments={"summary": "A request."})
-            cheap.append(("transferring only", (call,)))
+        cheap: list[tuple[str, Sequence[GoldenCall]]] = [("the first call alone", assignment.golden[:1])]
+        if not judge.golden.diff:
+            cheap += [("doing nothing", ()), ("reading only", reads)]
+            if self._transfer:
+                call = GoldenCall(operation=self._transfer, arguments={"summary": "A request."})
+                cheap.append(("transferring only", (call,)))
         for name, calls in cheap:
             if judge.succeeds(self._run(self.world, calls), ("Done.",)):
                 return Failure(filter="not free", reason=f"{name} succeeds")
         return None
 
     def discriminative(self, assignment: Assignment, judge: Judge) -> Failure | None:
-        """F4."""
-        said = [_said(assignment)]
-        for place, call in enumerate(assignment.golden):
-            if call.operation not in self._writes:
-                continue
-            before, after = assignment.golden[:place], assignment.golden[place + 1 :]
-            for what, other in self._changed(call, assignment):
-                calls = (*before, *((other,) if other else ()), *after)
-                if judge.succeeds(self._run(self.world, calls), said):
+        """F4. Reads change no state, so only the writes are run; a changed call that is refused is one left out."""
+        changes = [one for one in assignment.golden if one.operation in self._writes]
+        before = self.world.state()
+        methods = self._methods(assignment)
+        for place, call in enumerate(changes):
+            for what, other in self._changed(call, methods):
+                state = before.copy()
+                if other is not None and not self._goes(state, other):
+                    continue
+                for later in changes[place + 1 :]:
+                    self._goes(state, later)
+                if judge.same(state):
                     return Failure(filter="discriminative", reason=f"{what} makes no difference", detail=call.operation)
+            self._goes(before, call)
         return None
 
-    def _changed(self, call: GoldenCall, assignment: Assignment) -> Iterator[tuple[str, GoldenCall | None]]:
+    def _goes(self, state: State, call: GoldenCall) -> bool:
+        try:
+            self.world.operations.run(state, call.operation, call.arguments)
+        except ModelMistake:
+            return False
+        return True
+
+    def _changed(self, call: GoldenCall, methods: Sequence[str]) -> Iterator[tuple[str, GoldenCall | None]]:
         """A write left out, put in another's place, and with each argument changed."""
         yield "leaving a write out", None
         for name, value in call.arguments.items():
             field = self._parameters[call.operation][name]
-            for other in self._others(field, value, assignment):
+            for other in self._others(field, value, methods):
                 yield f"another {_kind(field)}", replace(call, arguments={**call.arguments, name: other})
         for one in self._swaps(call):
             yield "another operation", one
@@ -151,13 +163,11 @@ class Filters:
             if name != call.operation and self._parameters[name].keys() == call.arguments.keys():
                 yield GoldenCall(operation=name, arguments=call.arguments)
 
-    def _others(self, field: Field, value: Any, assignment: Assignment) -> Iterator[Any]:
+    def _others(self, field: Field, value: Any, methods: Sequence[str]) -> Iterator[Any]:
         if field.references and isinstance(value, str):
             yield from self._siblings(field.references, value)
         elif self._lexicon.routes.is_payment(field):
-            owner = next((one.arguments for one in assignment.golden if one.operation), {})
-            yield from (one for one in self._methods(assignment) if one != value)
-            del owner
+            yield from (one for one in methods if one != value)
         elif field.values:
             yield from (one for one in field.values if one != value)
         elif isinstance(value, bool):
@@ -171,15 +181,15 @@ class Filters:
         rows, owner = self.world.records[table], self._lexicon.routes.tables[table].owner
         mine = rows.get(key)
         if owner and mine:
-            yield from [one for one in self.world.base.index(table, owner).get(mine[owner], ()) if one != key][:2]
+            yield from [one for one in self.world.base.index(table, owner).get(mine[owner], ()) if one != key][:1]
         names = self.world.base.index(table, self._lexicon.routes.tables[table].key)
         yield next(one for one in names if one != key)
 
     def _methods(self, assignment: Assignment) -> Sequence[str]:
         """The payment methods of the owner, whom the first golden call finds."""
-        state = self.world.state()
+        first = assignment.golden[0]
         try:
-            found = self.world.operations.run(state, assignment.golden[0].operation, assignment.golden[0].arguments)
+            found = self.world.operations.run(self.world.state(), first.operation, first.arguments)
         except ModelMistake:
             return ()
         table = self._lexicon.routes.owner
@@ -189,10 +199,8 @@ class Filters:
     def _run(self, world: World, calls: Sequence[GoldenCall]) -> State:
         state = world.state()
         for call in calls:
-            try:
+            with suppress(ModelMistake):
                 world.operations.run(state, call.operation, call.arguments)
-            except ModelMistake:
-                continue
         return state
 
 
@@ -220,7 +228,7 @@ def _scalars(value: Any) -> Iterator[Any]:
 
 
 def _holds(text: str, form: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text, re.IGNORECASE) is not None
+    return form.casefold() in text and re.search(rf"(?<!\w){re.escape(form.casefold())}(?!\w)", text) is not None
 
 
 def _is_share(value: float, seen: set[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""How the users of a domain speak of its operations, records and values: `intents.json`, and what follows from the schema.
+"""How the users of a domain speak of its operations, records and values: `intents.json` and the schema.
 
 A phrase is text with slots, `{booking_id}` or `{departure_id.origin}` (a field of the record that a reference leads
 to); `~` is the plural s of the number before it. A phrase for records may end in `<price` or `>price`: the one with

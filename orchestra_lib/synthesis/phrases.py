@@ -9,7 +9,8 @@ CONTEXTS = (
     "", "", "", "", "I am a little short of time.", "My plans have been turned upside down this week.",
     "I tried on the website first and got nowhere.", "A friend told me to ask you.",
     "I am writing this from my phone, so forgive the brevity.", "I have been a customer for years.",
-    "I could not find this in my profile.", "My sister usually does this for me.", "I would rather sort this out today.",
+    "I could not find this in my profile.", "My sister usually does this for me.",
+    "I would rather sort this out today.",
     "I am just going through my paperwork.", "I have all my papers in front of me.", "I do not do this often.",
     "There was quite a queue.", "I was told that you are the right one for this.",
 )  # fmt: skip
@@ -35,7 +36,8 @@ TELLS = (
     "Tell me {quantity}, too.", "I need to hear {quantity} from you.",
 )  # fmt: skip
 WHAT_IFS = (
-    "What would {quantity} be if I asked you to {vp}?", "I do not want anything done yet: tell me {quantity} if you were to {vp}.",
+    "What would {quantity} be if I asked you to {vp}?",
+    "I do not want anything done yet: tell me {quantity} if you were to {vp}.",
     "Before I decide, what is {quantity} if you {vp}?",
 )  # fmt: skip
 FIELDS = ("What is {field} of {record}?", "Tell me {field} of {record}.", "I would like to know {field} of {record}.")

@@ -173,7 +173,8 @@ class Planner:
                 plain[head] = value
         for head, constraints in nested.items():
             field = self.routes.field(table, head)
-            assert field is not None and field.references
+            assert field is not None
+            assert field.references
             self.locate(field.references, row[head], Mention(kind=DESCRIBED, constraints=tuple(constraints)))
             plain[head] = row[head]
         search = search_for(self.routes, table, tuple(plain.items()), mention.by, mention.extremum)
@@ -189,9 +190,9 @@ class Planner:
             self.trace.look(table, key, hidden)
 
     def _pages(self, operation: str, arguments: Mapping[str, Any], table: str, key: str | None) -> None:
-        if any(one.operation == operation and _covers(one.arguments, arguments) for one in self.trace.calls):
-            if key is None or (table, key) in self.trace.known:
-                return
+        shown = key is None or (table, key) in self.trace.known
+        if shown and any(one.operation == operation and _covers(one.arguments, arguments) for one in self.trace.calls):
+            return
         page = self._do(operation, arguments)
         number = 1
         while number < page["pages"] and (key is None or (table, key) not in self.trace.known):

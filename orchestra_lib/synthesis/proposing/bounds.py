@@ -1,4 +1,4 @@
-"""What a proposed domain may ask of this machine: records, lists and loops in loops are bounded before anything runs."""
+"""What a proposed domain may ask of this machine: records, lists and nested loops are bounded before anything runs."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -6,6 +6,7 @@ tasks drawn and filtered. Nothing of a domain is written before all stages passe
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +31,7 @@ from orchestra_lib.synthesis.records import Plan, Records, draw_records, records
 _NAME = re.compile(r"[a-z][a-z_]{2,23}")
 ARCHETYPES = tuple(sorted(file.stem for file in (DOMAINS / "archetypes").glob("*.json")))
 _NOW = "2026-05-04T09:00:00"
-_SEED = 7
+SEED = 7
 _TRIED, _CANDIDATES, _PROBLEMS = 400, 40, 3
 _BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 """What data of the wrong form makes of code that reads it; every other error is a bug of ours."""
@@ -50,7 +51,7 @@ class ProposedDomain:
     words: Lexicon
 
 
-async def propose_domain(asker: Asker, subject: str, *, seed: int = _SEED) -> ProposedDomain | None:
+async def propose_domain(asker: Asker, subject: str, *, seed: int = SEED) -> ProposedDomain | None:
     """A domain on a subject in a person's words, or None when a stage was rejected every time.
 
     Raises what `Asker.ask` raises.
@@ -85,7 +86,8 @@ def write_domain(made: ProposedDomain, folder: Path) -> Path:
     target = folder / made.world.domain.name
     if target.exists():
         raise BadInput(f"{target} is there already; name another --out, or remove it")
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(DOMAINS / "archetypes", folder / "archetypes", dirs_exist_ok=True)  # a domain is read with its own
+    shutil.copy(DOMAINS / "words.json", folder)
     with TemporaryDirectory(dir=folder) as scratch:
         part = Path(scratch) / "domain"
         part.mkdir()
@@ -167,7 +169,7 @@ def _words_check(world: World) -> Callable[[Data], Data]:
         words = Lexicon(world.domain, from_data(dict(data), Intents, where="words"), where="words")
         if missing := [name for name in writes(world.domain) if not words.operations.get(name)]:
             raise BadInput(f"words: operations.{missing[0]} has no phrase; give each write two or more")
-        pipeline = Pipeline(world, words, seed=_SEED)
+        pipeline = Pipeline(world, words, seed=SEED)
         found = _tried("words", lambda: [pipeline.candidate(number) for number in range(_CANDIDATES)])
         if not any(isinstance(one, Accepted) for one in found):
             why = next(one for one in found if isinstance(one, Rejection))

@@ -10,11 +10,12 @@ from orchestra_lib.synthesis import drawing, lexicon, records
 from orchestra_lib.synthesis.proposing.asking import Brief
 
 _MAX_TOKENS = 12_000
-_ROLE = """You design domains for training customer-service agents, as data: tables, operations, rules, and how users \
-speak. Everything is JSON in the form described below; expressions are data and nothing is ever run as code. What you \
-propose is executed and checked; a rejection tells you what to correct. Reply with one JSON object and nothing else."""
-_ROLES = """The archetypes bring operations of their own; the names in <<…>> are roles that you have to give: <<owner>> \
-a table, <<owner.one>> one record's word."""
+_ROLE = """You design domains for training customer-service agents, as data: tables, operations, rules, and how \
+users speak. Everything is JSON in the form described below; expressions are data and nothing is ever run as code. \
+What you propose is executed and checked; a rejection tells you what to correct. Reply with one JSON object and \
+nothing else."""
+_ROLES = """The archetypes bring operations of their own; the names in <<…>> are roles that you have to give: \
+<<owner>> a table, <<owner.one>> one record's word."""
 
 
 @record
@@ -28,9 +29,9 @@ class Stage:
 
 SCHEMA = Stage(
     wish=(
-        "Propose the tables (3 to 5, each with 5 to 12 fields) and the policy's parameters (3 to 8 numbers with `choices` "
-        "and `held_out`). The owner's table has first_name, last_name, email, zip and, where money is paid, a keyed list "
-        "payment_methods with id, kind=card|wallet and balance:money?. One table has a `machine` of states."
+        "Propose the tables (3 to 5, each with 5 to 12 fields) and the parameters of the policy (3 to 8 numbers with "
+        "`choices` and `held_out`). The owner's table has first_name, last_name, email, zip and, where money is paid, a "
+        "keyed list payment_methods with id, kind=card|wallet and balance:money?. One table has a `machine` of states."
     ),
     documents=("README",),
     keys={"tables": "array", "parameters": "array"},
@@ -46,16 +47,16 @@ RECORDS = Stage(
 OPERATIONS = Stage(
     wish=(
         "Propose the operations (getters, a lister or search for each table that users speak of, 4 to 10 writes) with "
-        "their rules, about half of them `enforced` and half `policy`, the invariants, and facts for the policy. Repeat "
-        "no operation of the archetype."
+        "their rules, about half of them `enforced` and half `policy`, the invariants, and facts for the policy. "
+        "Repeat no operation of the archetype."
     ),
     documents=("README",),
     keys={"operations": "array", "invariants": "array", "facts": "array"},
 )
 WORDS = Stage(
     wish=(
-        "Propose how users speak: for each write two to four phrases with its parameters as slots, for each table phrases "
-        "that describe a record, and the quantities of operations that users ask for."
+        "Propose how users speak: for each write two to four phrases with its parameters as slots, for each table "
+        "phrases that describe a record, and the quantities of operations that users ask for."
     ),
     documents=("lexicon",),
     keys={"operations": "object", "records": "object", "quantities": "object", "values": "object"},
@@ -70,8 +71,8 @@ def idea_brief(subject: str, archetypes: Sequence[str]) -> Brief:
         role=_ROLE,
         request=(
             f"Propose the idea of a domain about: {subject}\n\nKeys: name (small letters and underscores), title, "
-            f'description (two sentences), agent ("an agent of …"), archetype (one of the names below), roles.\n{_ROLES}\n\n'
-            + "\n\n".join(f"{name}: {text}" for name, text in known.items())
+            'description (two sentences), agent ("an agent of …"), archetype (one of the names below), roles.\n'
+            f"{_ROLES}\n\n" + "\n\n".join(f"{name}: {text}" for name, text in known.items())
         ),
         schema=_schema({**keys, "roles": "object"}),
         max_tokens=_MAX_TOKENS,
