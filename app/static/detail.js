@@ -166,7 +166,7 @@ export class Detail {
     this.forks = new ForkCard(this.run);
     this.domain = setting.assigned ? new DomainCard(this.run) : null;
     const seed = setting.seed === null ? null : `seed ${setting.seed}`;
-    const meta = [id, plain(setting.orchestrator), setting.protocol, seed, when(setting.started_at)];
+    const meta = [id, plain(setting.orchestrator), setting.protocol, seed].filter(Boolean);
     const back = el(
       "button",
       { class: "wb-btn ghost sm tr-back", type: "button", on: { click: this.on.back } },
@@ -183,7 +183,7 @@ export class Detail {
           { class: "tr-title" },
           back,
           el("h2", { class: "tr-task", text: plain(titleOf(setting)) }),
-          el("p", { class: "wb-note", text: meta.filter(Boolean).join(" · ") }),
+          el("p", { class: "wb-note" }, `${meta.join(" · ")} · `, el("span", { class: "wb-num", text: when(setting.started_at) })),
         ),
         this.actions(),
       ),

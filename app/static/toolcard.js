@@ -225,7 +225,7 @@ function figures(row) {
     el("div", { class: "wb-tile" }, el("span", { text: name }), el("b", {}, value), el("small", {}, note));
   const none = "not called yet";
   const ran = use?.ran ?? 0;
-  const stated = row.typical_s === null ? "nobody stated any" : `stated ${seconds(row.typical_s)}`;
+  const stated = row.typical_s === null ? "none stated" : `stated ${seconds(row.typical_s)}`;
   return [
     el(
       "h3",
