@@ -109,7 +109,7 @@ export class Detail {
         "div",
         { class: "wb-state lv-empty" },
         el("h2", { text: kept.restorable ? "This trajectory was deleted" : "There is no such trajectory here" }),
-        el("p", { text: kept.restorable ? "It is kept in the trash for a day." : plain(message) }),
+        el("p", { text: kept.restorable ? "It is kept in the trash for a day." : words }),
         back,
         el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
       ),
