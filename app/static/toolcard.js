@@ -1,7 +1,7 @@
 // The card of one entry: what an orchestrator reads of it beside what was measured, and trying it out.
 
 import { byId, el, put, svg } from "./dom.js";
-import { bytes, count, plain, seconds, unknown, usd } from "./format.js";
+import { asSentence, bytes, count, plain, seconds, unknown, usd } from "./format.js";
 import { icon } from "./icons.js";
 import { kindBox, simulatedBadge } from "./marks.js";
 import { Refused, getJson, postJson } from "./server.js";
@@ -100,7 +100,7 @@ export class ToolCard {
           })
         : null,
       row.off && !weights
-        ? el("div", { class: "wb-alert" }, icon("minus"), el("p", {}, el("b", { text: "Off. " }), plain(row.off)))
+        ? el("div", { class: "wb-alert" }, icon("minus"), el("p", {}, el("b", { text: "Off. " }), asSentence(plain(row.off))))
         : null,
       weights ? this.weights(weights) : null,
     ];
