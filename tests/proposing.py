@@ -3,13 +3,15 @@
 import json
 import re
 
-from orchestra_lib.environment.domain import load_world
+from orchestra_lib.environment.domain import DOMAINS, load_world
 from orchestra_lib.errors import ProviderFault
 from orchestra_lib.generation import Completion
 from orchestra_lib.pricing import Attempt, Price, PriceTable, Usage
 from orchestra_lib.synthesis.lexicon import Intents, Lexicon
 
 MODEL = "scripted"
+LIKE = "weather"
+"""The shipped domain that a model proposes anew, in stages."""
 WORLD = load_world("mock")
 LEXICON = Lexicon(WORLD.domain, Intents(), where="mock")
 PRICES = PriceTable(
@@ -57,6 +59,18 @@ def good(request):
         "required": [{"value": owner["tier"], "unit": "", "what": "tier"}] if refused else [],
     }  # fmt: skip
     return task | ({"refused": [call]} if refused else {})
+
+
+def stages():
+    """The stages of a shipped domain under another name, as a good model would propose them."""
+    whole, plan, words = (
+        json.loads((DOMAINS / LIKE / f"{name}.json").read_text("utf-8")) for name in ("domain", "generate", "intents")
+    )
+    keys = ("title", "description", "agent", "archetype", "roles")
+    idea = {"name": "proposed_one", **{key: whole.pop(key) for key in keys}}
+    schema = {key: whole.pop(key) for key in ("tables", "parameters")}
+    rules = {key: value for key, value in whole.items() if key not in ("name", "now", "split")}
+    return [idea, schema, plan, rules, words]
 
 
 class Proposer:

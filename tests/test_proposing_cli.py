@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from proposing import PRICES, Proposer
+from proposing import PRICES, Proposer, stages
 from typer.testing import CliRunner
 
 from orchestra_lib.cli import app, proposing
+from orchestra_lib.environment.domain import load_domain
 from orchestra_lib.errors import BadInput
 from orchestra_lib.roster import Roster
 from orchestra_lib.synthesis.verifying import verify
@@ -59,3 +60,23 @@ def test_too_few_tasks_is_exit_code_1_and_says_why(asked):
 def test_how_many_must_be_said(asked):
     run, _ = asked
     assert isinstance(run().exception, BadInput)
+
+
+def test_a_new_domain_is_written_and_asked_for_once(asked, monkeypatch):
+    run, out = asked
+    model = Proposer(*stages(), "no more")
+    monkeypatch.setattr(Roster, "chat_model", lambda *_: model)
+    result = run("--new-domain", "a weather service")
+    assert result.exit_code == 0, result.output
+    assert load_domain("proposed_one", out / "domains").title
+    assert run("--new-domain", "a weather service").exit_code == 0
+    assert len(model.asked) == 5
+
+
+def test_a_domain_that_is_rejected_leaves_no_file(asked, monkeypatch):
+    run, out = asked
+    monkeypatch.setattr(Roster, "chat_model", lambda *_: Proposer("Bicycles, of course!"))
+    result = run("--new-domain", "x", "--repairs", "0")
+    assert result.exit_code == 1
+    assert not (out / "domains").exists()
+    assert "rejected: " in result.stderr

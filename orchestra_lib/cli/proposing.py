@@ -1,7 +1,8 @@
 """Synthesis with a language model from a terminal: progress and cost on stderr, tasks and a report in a folder."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, prin
 from orchestra_lib.codec import fingerprint, to_data
 from orchestra_lib.environment.assignment import write_assignments
 from orchestra_lib.environment.domain import DOMAINS, World, load_world
+from orchestra_lib.errors import BadInput
 from orchestra_lib.json_writing import dumps
 from orchestra_lib.paths import home
 from orchestra_lib.pricelist import find_table
@@ -19,9 +21,10 @@ from orchestra_lib.pricing import PriceTable
 from orchestra_lib.protocols import ChatModel
 from orchestra_lib.record import record
 from orchestra_lib.roster import Roster
-from orchestra_lib.synthesis.lexicon import words_in
+from orchestra_lib.synthesis.lexicon import Lexicon, words_in
 from orchestra_lib.synthesis.producing import Order
-from orchestra_lib.synthesis.proposing.asking import Asker, Purse
+from orchestra_lib.synthesis.proposing.asking import Asker, MoneyGone, Purse
+from orchestra_lib.synthesis.proposing.domains import SEED, propose_domain, write_domain
 from orchestra_lib.synthesis.proposing.journal import Journal, Try
 from orchestra_lib.synthesis.proposing.run import Outcome, Proposals, Wanted, rejections
 
@@ -48,25 +51,84 @@ def propose_tasks(order: Order, wanted: Wanted, terms: Terms, out: Path, *, json
     return asyncio.run(_proposed(order, wanted, terms, out, json=json))
 
 
+def propose_new_domain(subject: str, wanted: Wanted | None, terms: Terms, out: Path, *, json: bool) -> bool:
+    """Have a model propose a domain, and tasks in it where some are wanted; whether all that was wanted is there.
+
+    Writes `OUT/domains/NAME/` once every stage passed; `orchestra domains --folder OUT/domains` works on it. Raises
+    `BadInput`.
+    """
+    if not subject.strip():
+        raise BadInput('say what the domain is about: --new-domain "a bike-sharing club"')
+    return asyncio.run(_new_domain(subject.strip(), wanted, terms, out, json=json))
+
+
 async def _proposed(order: Order, wanted: Wanted, terms: Terms, out: Path, *, json: bool) -> bool:
-    roster, table = Roster(home()), find_table(home(), terms.prices).at(datetime.now(UTC).date())
-    try:
-        model = roster.chat_model(terms.llm)
-        purse = Purse(model.name, table, terms.cost_limit)
+    async with _session(terms) as session:
         rows = [
-            await _of_domain(load_world(name), replace(wanted, n=n), terms, model, purse, table, out)
+            await _of_domain(world, words_in(world.domain, DOMAINS / name), replace(wanted, n=n), terms, session, out)
             for name, n in order.parts.items()
+            for world in [load_world(name)]
         ]
-    finally:
-        await roster.close()
-    report = {"model": terms.llm, "prices": table.name, "nominal": table.nominal, "seed": wanted.seed, "domains": rows}
-    (out / FOLDER / "report.json").write_text(dumps(report) + "\n", "utf-8")
-    _show(report, json=json)
+    _finish(rows, wanted.seed, terms, session.table, out, json=json)
     return sum(int(row["accepted"]) for row in rows) == wanted.n
 
 
+async def _new_domain(subject: str, wanted: Wanted | None, terms: Terms, out: Path, *, json: bool) -> bool:
+    rows: list[dict[str, Any]] = []
+    seed = wanted.seed if wanted else SEED
+    async with _session(terms) as session:
+        with Journal(
+            out / FOLDER / "new-domain.jsonl", {"model": terms.llm, "subject": subject, "seed": seed}
+        ) as journal:
+            asker = Asker(
+                session.model, journal, session.purse, repairs=terms.repairs, on_try=_telling(journal, session.table)
+            )
+            made, stopped = None, None
+            try:
+                made = await propose_domain(asker, subject, seed=seed)
+            except MoneyGone as gone:
+                stopped = str(gone)
+            rows.append(_row("new domain", 1, Outcome(tasks=(), slots=1, stopped=stopped), journal, session.table))
+        if made is not None:
+            name, folder = made.world.domain.name, out / "domains"
+            rows[0]["accepted"] = 1
+            if not (folder / name).exists():
+                note(f"the domain {name} is in {write_domain(made, folder)}")
+            if wanted is not None:
+                rows.append(await _of_domain(made.world, made.words, wanted, terms, session, out))
+    _finish(rows, seed, terms, session.table, out, json=json)
+    return all(row["accepted"] == row["wanted"] for row in rows)
+
+
+@record
+class _Session:
+    """The model of a run with its money."""
+
+    model: ChatModel
+    purse: Purse
+    table: PriceTable
+
+
+@asynccontextmanager
+async def _session(terms: Terms) -> AsyncGenerator[_Session, None]:
+    roster, table = Roster(home()), find_table(home(), terms.prices).at(datetime.now(UTC).date())
+    try:
+        model = roster.chat_model(terms.llm)
+        yield _Session(model=model, purse=Purse(model.name, table, terms.cost_limit), table=table)
+    finally:
+        await roster.close()
+
+
+def _finish(
+    rows: Sequence[Mapping[str, Any]], seed: int, terms: Terms, table: PriceTable, out: Path, *, json: bool
+) -> None:
+    report = {"model": terms.llm, "prices": table.name, "nominal": table.nominal, "seed": seed, "domains": rows}
+    (out / FOLDER / "report.json").write_text(dumps(report) + "\n", "utf-8")
+    _show(report, json=json)
+
+
 async def _of_domain(
-    world: World, wanted: Wanted, terms: Terms, model: ChatModel, purse: Purse, table: PriceTable, out: Path
+    world: World, words: Lexicon, wanted: Wanted, terms: Terms, session: _Session, out: Path
 ) -> dict[str, Any]:
     name = world.domain.name
     facts = {
@@ -79,10 +141,12 @@ async def _of_domain(
     with Journal(out / FOLDER / f"{name}.jsonl", facts) as journal:
         if journal.before:
             note(f"{name}: {journal.before} tries of an earlier run count")
-        asker = Asker(model, journal, purse, repairs=terms.repairs, on_try=_telling(journal, table))
-        outcome = await Proposals(world, words_in(world.domain, DOMAINS / name), asker, model=terms.llm).run(wanted)
+        asker = Asker(
+            session.model, journal, session.purse, repairs=terms.repairs, on_try=_telling(journal, session.table)
+        )
+        outcome = await Proposals(world, words, asker, model=terms.llm).run(wanted)
         write_assignments(outcome.tasks, out / f"{name}.jsonl")
-        return _row(name, wanted.n, outcome, journal, table)
+        return _row(name, wanted.n, outcome, journal, session.table)
 
 
 def _row(name: str, n: int, outcome: Outcome, journal: Journal, table: PriceTable) -> dict[str, Any]:

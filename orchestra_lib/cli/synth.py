@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestra_lib.cli.proposing import Terms, propose_tasks
+from orchestra_lib.cli.proposing import Terms, propose_new_domain, propose_tasks
 from orchestra_lib.cli.terminal import note, print_json, print_table, printable
 from orchestra_lib.errors import BadInput
 from orchestra_lib.synthesis.metrics import LABELS, published, shown
@@ -27,6 +27,9 @@ def synth(
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 7,
     llm: Annotated[str | None, typer.Option(help="A model that proposes them, by its name in the catalogue.")] = None,
+    new_domain: Annotated[
+        str | None, typer.Option(help="With --llm: have it propose a domain about this, and --n tasks in it.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="With --llm: so many requests at once.")] = 2,
     cost_limit: Annotated[float | None, typer.Option(help="With --llm: USD at most, worst case reserved.")] = None,
     prices: Annotated[str, typer.Option(help="With --llm: the price table.")] = "nominal",
@@ -35,13 +38,12 @@ def synth(
 ) -> None:
     """Draw tasks, run all four filters on each, and write what passes. Run it again to go on after an interruption."""
     if llm is not None:
-        if n is None:
-            raise BadInput("say how many tasks the model should propose, for example --n 20: each costs a request")
         terms = Terms(llm=llm, prices=prices, cost_limit=cost_limit, repairs=repairs)
-        wanted = Wanted(n=n, seed=seed, jobs=jobs)
-        if not propose_tasks(order_of(domains, n, seed, words=False), wanted, terms, out, json=json):
+        if not _proposed(domains, new_domain, Wanted(n=n, seed=seed, jobs=jobs) if n else None, terms, out, json=json):
             raise typer.Exit(1)
         return
+    if new_domain is not None:
+        raise BadInput("--new-domain needs a model to propose it: add --llm NAME, one of `orchestra models`")
     order = order_of(domains, n or _TASKS, seed)
     report = produce(order, out, _progress())
     if json:
@@ -52,6 +54,17 @@ def synth(
     _metrics(report["metrics"])
     for line in report["worse_than_published"]:
         print(f"worse than published: {line}")
+
+
+def _proposed(
+    domains: str, new_domain: str | None, wanted: Wanted | None, terms: Terms, out: Path, *, json: bool
+) -> bool:
+    if new_domain is not None:
+        return propose_new_domain(new_domain, wanted, terms, out, json=json)
+    if wanted is None:
+        raise BadInput("say how many tasks the model should propose, for example --n 20: each costs a request")
+    order = order_of(domains, wanted.n, wanted.seed, words=False)
+    return propose_tasks(order, wanted, terms, out, json=json)
 
 
 def _progress() -> Callable[[str, int, int], None]:

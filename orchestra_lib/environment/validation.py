@@ -34,8 +34,10 @@ def validate(world: World) -> tuple[Problem, ...]:
 
 def _problems(world: World) -> Iterator[Problem]:
     domain = world.domain
-    yield from _policy(domain)
-    unsound = [problem for table in domain.tables for problem in (*_structure(table, domain), *_values(table, world))]
+    structure = [problem for table in domain.tables for problem in _structure(table, domain)]
+    if not structure:  # the policy says what a field is of, and that must be there
+        yield from _policy(domain)
+    unsound = [*structure, *(problem for table in domain.tables for problem in _values(table, world))]
     yield from unsound
     if unsound:
         return  # what follows runs on the records and needs them to be what they are said to be

@@ -30,7 +30,7 @@ class Stage:
 SCHEMA = Stage(
     wish=(
         "Propose the tables (3 to 5, each with 5 to 12 fields) and the parameters of the policy (3 to 8 numbers with "
-        "`choices` and `held_out`). The owner's table has first_name, last_name, email, zip and, where money is paid, a "
+        "`choices`, `held_out`). The owner's table has first_name, last_name, email, zip and, where money is paid, a "
         "keyed list payment_methods with id, kind=card|wallet and balance:money?. One table has a `machine` of states."
     ),
     documents=("README",),
