@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request
 
 from app.answers import NotFound, json_body
 from app.runs import RunManager
+from app.views import judge_view
 from orchestra_lib import codec, grading
 from orchestra_lib.check import Check
 from orchestra_lib.errors import BadInput
@@ -56,7 +57,8 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
         else:
             wanted = grading.Wish(by=wish.by, reference=wish.reference, check=wish.check)
             event = await workbench.grade(run_id, wanted)
-        return graded_view(event)
+        trajectory = await asyncio.to_thread(workbench.store.get, run_id)
+        return {**graded_view(event), "derived": {"judge": judge_view(trajectory)} if event.attempts else {}}
 
     @made.get("/runs/{run_id}/note")
     async def note(run_id: str) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
             "orchestrators": _merged(values["orchestrators"], (one.name for one in workbench.orchestrators())),
             "tools": _merged(values["tools"], (spec.name for spec, _ in workbench.tools())),
             "tags": list(values["tags"]),
+            "groups": list(values["groups"]),
             "goals": list(GOALS),
         }
 

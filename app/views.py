@@ -263,6 +263,7 @@ def running_view(trajectory: Trajectory) -> Data:
         "task": trajectory.setting.title[:200],
         "orchestrator": trajectory.setting.orchestrator,
         "wish": wish_text(trajectory.setting.preference),
+        "outcome": trajectory.outcome,
         "turns": len(trajectory.turns),
         "cost": cost_view(ledger, trajectory.setting.prices) if ledger else {"kind": "known", "usd": 0.0, "why": None},
     }

@@ -24,7 +24,9 @@ def test_a_run_is_graded_by_itself_then_by_others(client):
     assert '"kind":"graded"' in stream
     said = grade(client, run_id, by="person:Ada", outcome="not_solved", reason="rounded").json()
     assert (said["grade"]["by"], said["grade"]["outcome"], said["fault"]) == ("person:Ada", False, None)
-    assert grade(client, run_id, by="model:fair").json()["grade"]["outcome"] is True
+    judged = grade(client, run_id, by="model:fair").json()
+    assert (judged["grade"]["outcome"], judged["derived"]["judge"]["cost"]["kind"]) == (True, "known")
+    assert said["derived"] == {}
     stream = client.get(f"/api/runs/{run_id}/events").text
     assert stream.count('"kind":"graded"') == 3
     assert '"derived":{"judge":{"cost":{"kind":"known"' in stream
@@ -106,3 +108,41 @@ def test_a_person_grades_and_notes_in_the_page(open_page, workbench, base_url):
     expect(card.get_by_label("Your name")).to_have_value("Ada")
     assert page.title() != "owned"
     assert workbench.store.get(run).outcome is False
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(180)
+def test_a_run_with_an_expected_answer_is_graded_then_judged_by_key_by_a_model_and_among_others(
+    open_page, workbench, base_url
+):
+    page = open_page("/")
+    page.fill("#task", SUM["task"])
+    page.select_option("#orchestrator", "scripted")
+    page.click("#more summary")
+    page.fill("#reference", "47104101")
+    page.click("#run")
+    expect(page.locator(".lv-end")).to_contain_text("solved")
+    expect(page.locator("#rail")).to_contain_text("solved")
+    run = page.url.partition("run=")[2]
+    assert workbench.store.get(run).setting.task.reference == "47104101"
+
+    page = open_page(f"/trajectories?run={run}")
+    card = page.get_by_role("region", name="Grade")
+    card.get_by_label("Your name").fill("Ada")
+    card.get_by_label("Your name").blur()
+    page.keyboard.press("2")
+    expect(card.locator(".gr-list>li")).to_have_count(2)
+    expect(card.locator(".gr-list>li").first).to_contain_text("person:Ada")
+    card.get_by_role("button", name="Ask a judge").click()
+    card.get_by_label("The model that judges").select_option("fair")
+    card.get_by_role("button", name="Judge", exact=True).click()
+    expect(card.locator(".gr-list")).to_contain_text("model:fair")
+    expect(card.locator(".gr-list")).to_contain_text("Judge, kept apart: <$0.0001")
+
+    page.get_by_role("checkbox", name="Select What is").first.check()
+    page.get_by_role("button", name="Grade…").click()
+    dialog = page.locator("#ask")
+    dialog.get_by_role("button", name="By a judge").click()
+    expect(dialog.get_by_role("status")).to_contain_text("--by model:NAME")
+    dialog.get_by_role("button", name="Cannot say").click()
+    expect(page.locator("#notice")).to_contain_text("1 run graded")

@@ -46,6 +46,7 @@ def test_each_run_tells_its_state_its_wish_and_its_cost(client):
     assert (first["status"], first["cost"]["kind"]) == ("answered", "known")
     assert first["wish"] == "quality .8 cost 1 latency .2"
     assert second["status"] == "running"
+    assert first["outcome"] is None  # nobody graded it
     assert (third["status"], "nope" in third["why"]) == ("gone", True)
 
 

@@ -37,12 +37,15 @@ def ids(page):
 
 
 def test_the_list_is_filtered_and_counts_what_it_hides(client):
-    finished(client)
+    done = finished(client)
     finished(client, "fault")
     assert [row["task"] for row in listed(client, status="fault")["rows"]] == ["fault"]
     overview = client.get("/api/trajectories/overview", params={"status": "fault"}).json()
     assert (overview["matches"], overview["total"]) == (1, 2)
     assert {"scripted", "waiting"} <= set(overview["orchestrators"])
+    assert overview["groups"] == []
+    client.workbench.store.group("mine", [done])
+    assert client.get("/api/trajectories/overview").json()["groups"] == ["mine"]
 
 
 def test_the_list_pages_both_ways_without_gap_or_repeat(client, monkeypatch):

@@ -55,9 +55,12 @@ _TASK = """
       aria-label="Limit in seconds"><small>seconds</small></label>
     <label class="wb-in sm lv-num m-hide"><input id="limit-turns" type="number" min="1" step="1"
       aria-label="Limit of turns"><small>turns</small></label>
-    <label class="wb-in sm lv-num m-hide"><input id="rollouts" type="number" min="1" max="16" step="1" value="1"
+    <label class="wb-in sm lv-num"><input id="rollouts" type="number" min="1" max="16" step="1" value="1"
       aria-label="Rollouts, 1 to 16"><small>rollouts</small></label>
     <label class="wb-sel sm lv-pick m-hide"><select id="prices" aria-label="Price table"></select></label>
+    <details class="lv-more" id="more"><summary class="wb-note">More</summary>
+      <label class="wb-in sm"><input id="reference" type="text" autocomplete="off" placeholder="the expected answer"
+        aria-label="Expected answer" title="The run is graded by it when it ends"></label></details>
     <span class="lv-go"><button class="wb-btn danger sm" id="stop" type="button" disabled>
       <span data-icon="stop"></span>Stop <kbd>Esc</kbd></button>
     <button class="wb-btn primary sm" id="run" type="submit">Run <kbd>Ctrl ↵</kbd></button></span>

@@ -47,6 +47,7 @@ _CHIPS = "".join(
         _choice("simulated", "Simulated"),
         _choice("nominal", "Nominal"),
         _choice("tag", "Tag"),
+        _choice("group", "Group"),
     )
 )
 

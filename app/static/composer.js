@@ -157,8 +157,10 @@ export class Composer {
       const text = byId(id).value.trim();
       if (text) limits[name] = Number(text);
     }
+    const reference = byId("reference").value.trim();
     return {
       task: byId("task").value,
+      ...(reference ? { reference } : {}),
       orchestrator: byId("orchestrator").value,
       protocol: byId("protocol").value,
       preference: { ...this.wishes.preference(), sentence: this.sentence.own },
@@ -181,8 +183,11 @@ export class Composer {
     node.textContent = message ? plain(message) : "";
   }
 
-  setTask(text) {
+  /** A task, with the answer that is expected of it. */
+  setTask(text, reference = null) {
     byId("task").value = text;
+    byId("reference").value = reference ?? "";
+    byId("more").open = reference !== null;
     this.grow();
   }
 
@@ -197,8 +202,8 @@ export class Composer {
   }
 
   /** Task and wishes set at once, every slider where it now stands. */
-  take({ task, goals = {}, tools = {}, sentence = null }) {
-    if (task !== undefined) this.setTask(task);
+  take({ task, reference = null, goals = {}, tools = {}, sentence = null }) {
+    if (task !== undefined) this.setTask(task, reference);
     this.wishes.set(goals, tools);
     this.wishes.draw(this.state.tools, this.table);
     this.sentence.set(sentence);
@@ -216,7 +221,7 @@ export class Composer {
       prices: setting.prices.name,
       protocol: setting.protocol,
     });
-    this.take({ task: setting.task.text, goals: { outcome, cost, latency }, tools, sentence });
+    this.take({ task: setting.task.text, reference: setting.task.reference, goals: { outcome, cost, latency }, tools, sentence });
   }
 
   sheet(open) {

@@ -369,6 +369,11 @@ export class Detail {
     }
   }
 
+  /** A person's verdict by key; false where there is nothing to grade. */
+  grade(n) {
+    return this.grades?.press(n) ?? false;
+  }
+
   focusTag() {
     const field = byId("tag-new");
     field?.focus();

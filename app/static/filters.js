@@ -4,7 +4,7 @@ import { byId, el, put } from "./dom.js";
 import { plain } from "./format.js";
 import { CostRange } from "./costrange.js";
 
-const CHOICES = ["status", "outcome", "orchestrator", "tool", "prefer", "avoid", "tag", "simulated", "nominal"];
+const CHOICES = ["status", "outcome", "orchestrator", "tool", "prefer", "avoid", "tag", "group", "simulated", "nominal"];
 const RANGES = { date: ["since", "until"], time: ["time_min", "time_max"] };
 const COSTS = ["cost_min", "cost_max"];
 const YES_NO = ["yes", "no"];
@@ -20,6 +20,11 @@ const PARTS = {
   cost: COSTS,
 };
 const GOALS = { outcome: "quality" };
+/** A group or a tag is a name as somebody gave it; anything else is one of our own words. */
+function wordsOf(name, value) {
+  if (name === "tag" || name === "group") return plain(value);
+  return name === "prefer" || name === "avoid" ? wordOf(value) : plain(value).replaceAll("_", " ");
+}
 const wordOf = (value) => GOALS[value] ?? plain(value).replace(/^tool\./, "").replaceAll("_", " ");
 
 export class Filters {
@@ -91,11 +96,13 @@ export class Filters {
       orchestrator: overview.orchestrators,
       tool: overview.tools,
       tag: overview.tags,
+      group: overview.groups,
       simulated: YES_NO,
       nominal: YES_NO,
     };
     for (const name of CHOICES) this.choice(name, query.get(name) ?? "");
-    byId("f-tag").parentElement.hidden = overview.tags.length === 0 && !query.get("tag");
+    for (const name of ["tag", "group"])
+      byId(`f-${name}`).parentElement.hidden = this.offered[name].length === 0 && !query.get(name);
     this.range.show(overview.costs, ...this.costs);
   }
 
@@ -106,7 +113,7 @@ export class Filters {
     put(
       select,
       el("option", { value: "", text: "any" }),
-      all.map((value) => el("option", { value, text: name === "prefer" || name === "avoid" ? wordOf(value) : plain(value).replaceAll("_", " ") })),
+      all.map((value) => el("option", { value, text: wordsOf(name, value) })),
     );
     select.value = now;
     select.parentElement.classList.toggle("on", Boolean(now));

@@ -2,12 +2,14 @@
 
 import { el, put } from "./dom.js";
 import { cost, plain, seconds, when } from "./format.js";
+import { Judging } from "./judging.js";
 import { keep, kept } from "./keeping.js";
 import { outcomeChip } from "./marks.js";
 import { Refused, getJson, postJson, putJson, runPath } from "./server.js";
 
-const NAME = "wb-grader";
-const VERDICTS = [
+/** Under which the name of who grades is kept in this browser. */
+export const NAME = "wb-grader";
+export const VERDICTS = [
   ["solved", "Solved"],
   ["not_solved", "Not solved"],
   ["unknown", "Cannot say"],
@@ -56,6 +58,7 @@ export class GradeCard {
       last ? chip(last.outcome) : el("span", { class: "wb-chip", text: "ungraded" }),
     );
     this.form.hidden = !run.finished;
+    this.judging.node.hidden = NO_CHECK.has(run.stop);
     this.check.hidden = NO_CHECK.has(run.stop) || run.setting.task.reference === null;
     put(
       this.history,
@@ -113,8 +116,14 @@ export class GradeCard {
       text: "Check against the reference",
       on: { click: () => this.send({ by: "auto" }) },
     });
-    const verdict = ([outcome, text]) =>
-      el("button", { class: "wb-btn sm", type: "button", text, on: { click: () => this.byPerson(outcome) } });
+    const verdict = ([outcome, text], n) =>
+      el(
+        "button",
+        { class: "wb-btn sm", type: "button", on: { click: () => this.byPerson(outcome) } },
+        text,
+        el("kbd", { text: String(n + 1) }),
+      );
+    this.judging = new Judging((by) => this.send({ by }));
     return el(
       "div",
       { class: "gr-form" },
@@ -122,7 +131,15 @@ export class GradeCard {
       el("label", { class: "wb-in sm" }, this.reason),
       el("div", { class: "gr-btns", role: "group", "aria-label": "Your verdict" }, VERDICTS.map(verdict)),
       this.check,
+      this.judging.node,
     );
+  }
+
+  /** A key: the person's verdict by its place among the buttons. */
+  press(n) {
+    if (this.form.hidden) return false;
+    this.byPerson(VERDICTS[n][0]);
+    return true;
   }
 
   byPerson(outcome) {

@@ -207,7 +207,7 @@ class Live {
     const { setting } = this.run;
     this.place = null;
     document.title = `${plain(setting.task.text).slice(0, 60)} · Orchestra Workbench`;
-    if (!byId("task").value) this.composer.setTask(setting.task.text);
+    if (!byId("task").value) this.composer.setTask(setting.task.text, setting.task.reference);
     this.timeline.reset(this.run);
     for (const part of ["score", "strip", "share"]) byId(part).hidden = false;
   }

@@ -35,6 +35,15 @@ export const outcomeChip = (solved) =>
   );
 
 /** The same without a ground, for a narrow place. */
+export const outcomeMark = (solved) =>
+  el(
+    "span",
+    { class: `lv-statusmark ${solved ? "ok" : "bad"}` },
+    icon(solved ? "check" : "cross", true),
+    solved ? "solved" : "not solved",
+  );
+
+/** A status without a ground. */
 export function statusMark(status, word) {
   const [look, sign, usual] = STATUS[status] ?? ["", "minus", status];
   const mark = status === "running" ? el("i", { class: "dot" }) : icon(sign, true);

@@ -1,6 +1,7 @@
 // The rows that are selected: how many, and what can be done with them together.
 
 import { ask } from "./ask.js";
+import { askVerdict } from "./gradedialog.js";
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
 import { count, plain, plural } from "./format.js";
@@ -71,6 +72,7 @@ export class Picked {
         disabled: n < 2,
         title: n < 2 ? "A group has two runs of one task or more" : null,
       }),
+      button("check", "Grade…", () => this.grade()),
       button("tag", "Tag", () => this.tag()),
       button("trash", "Delete", () => this.remove([...this.runs.keys()])),
       el("button", { class: "wb-btn ghost sm", type: "button", text: "Clear", on: { click: () => this.clear() } }),
@@ -90,6 +92,22 @@ export class Picked {
       const made = await postJson("/api/groups", { name, runs: [...this.runs.keys()] });
       const open = () => location.assign(`/reward?group=${encodeURIComponent(made.name)}`);
       notice(`The group ${plain(made.name)} has ${plural(made.runs.length, "run")}.`, ["Open its rewards", open]);
+    });
+    this.on.reload();
+  }
+
+  /** What a person says of all of them; one that still goes on is refused, and said. */
+  async grade() {
+    const ids = [...this.runs.keys()];
+    const wish = await askVerdict(ids);
+    if (!wish) return;
+    let graded = 0;
+    await said(async () => {
+      for (const id of ids) {
+        await postJson(runPath(id, "/grade"), wish);
+        graded += 1;
+      }
+      notice(`${plural(graded, "run")} graded.`);
     });
     this.on.reload();
   }

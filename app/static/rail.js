@@ -3,7 +3,7 @@
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
 import { cost, count, fineUsd, plain, seconds } from "./format.js";
-import { statusMark } from "./marks.js";
+import { outcomeMark, statusMark } from "./marks.js";
 import { Refused, getJson } from "./server.js";
 
 const KEY = "wb-runs";
@@ -180,11 +180,12 @@ export class Rail {
   }
 }
 
-function entryOf({ bill, setting, finished, stop, now, timed }) {
+function entryOf({ bill, setting, finished, stop, outcome, now, timed }) {
   const kind = bill.cost_usd === null ? "unknown" : "known";
   return {
     task: setting.task.text.slice(0, 200),
     status: finished ? (stop ?? "fault") : "running",
+    outcome,
     cost: { kind, usd: bill.cost_usd, why: bill.why },
     seconds: timed ? now : null,
   };
@@ -197,7 +198,8 @@ function facts(entry) {
   if (entry.status === "queued") return [statusMark("queued"), `place ${count(entry.place)}`];
   if (entry.status === "gone") return [statusMark("fault", "gone")];
   const time = entry.seconds === null || entry.seconds === undefined ? null : seconds(entry.seconds);
-  return [statusMark(entry.status), entry.cost ? money(entry.cost) : null, el("span", { text: time })];
+  const mark = (entry.outcome ?? null) === null ? statusMark(entry.status) : outcomeMark(entry.outcome);
+  return [mark, entry.cost ? money(entry.cost) : null, el("span", { text: time })];
 }
 
 function remembered() {

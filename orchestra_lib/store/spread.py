@@ -11,7 +11,10 @@ PER_DECADE = 4
 VALUES = """SELECT
     (SELECT list(DISTINCT orchestrator ORDER BY orchestrator) FROM trajectories) AS orchestrators,
     (SELECT list(DISTINCT tool ORDER BY tool) FROM (SELECT unnest(called) AS tool FROM trajectories)) AS tools,
-    (SELECT list(DISTINCT tag ORDER BY tag) FROM tags) AS tags"""
+    (SELECT list(DISTINCT tag ORDER BY tag) FROM tags) AS tags,
+    (SELECT list(name ORDER BY last DESC, name) FROM (
+        SELECT name, max(started_at) AS last FROM group_members JOIN trajectories ON id = run_id
+        GROUP BY name ORDER BY last DESC, name LIMIT 200)) AS groups"""
 
 
 @record

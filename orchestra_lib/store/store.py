@@ -189,7 +189,7 @@ class Store:
         return costs_of(self._read(costs_sql(clause), parameters))
 
     def values(self) -> Mapping[str, tuple[str, ...]]:
-        """What can be filtered for: the `orchestrators`, the called `tools` and the `tags` of all runs, in order."""
+        """The `orchestrators`, called `tools` and `tags` of all runs, to filter by, and the latest `groups`."""
         self._refresh()
         row = self._read(VALUES, {})[0]
         return {name: tuple(found or ()) for name, found in row.items()}
