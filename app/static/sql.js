@@ -1,7 +1,7 @@
 // The SQL page: the query is in the URL, what was asked before in this browser, the answer a table or bars.
 
 import { byId, el, put } from "./dom.js";
-import { count, plain, seconds } from "./format.js";
+import { count, plain, plural, seconds } from "./format.js";
 import { icon } from "./icons.js";
 import { Refused, getJson } from "./server.js";
 import { EXAMPLES } from "./sqlexamples.js";
@@ -75,7 +75,7 @@ class Sql {
               el("b", { text: table.name }),
               el("span", {
                 class: "wb-note",
-                text: table.rows === null ? " view" : ` about ${count(table.rows)} rows`,
+                text: table.rows === null ? " view" : ` about ${plural(table.rows, "row")}`,
               }),
             ),
             el(

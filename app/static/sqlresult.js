@@ -7,6 +7,8 @@ const NUMBER = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL.*|DOUBLE|FLOAT)$/;
 const CATEGORY = /^(VARCHAR|BOOLEAN|DATE|ENUM.*|TIMESTAMP.*)$/;
 const MOST_BARS = 40;
 const CHUNK = 200;
+const LETTER_PX = 7; // of a name beside a bar, at most on average
+const NUMBER_PX = 80; // right of the longest bar
 
 const isNumber = (column) => NUMBER.test(column.type);
 
@@ -25,7 +27,10 @@ export function chart({ columns, rows }, { category, number }) {
   const low = Math.min(0, ...values.filter((value) => value !== null));
   const high = Math.max(0, ...values.filter((value) => value !== null)) || (low === 0 ? 1 : 0);
   // On a narrow screen the drawing is as wide as the screen, so that its words keep their size.
-  const [whole, left, wide] = matchMedia("(max-width: 760px)").matches ? [330, 110, 150] : [780, 190, 480];
+  const [whole, room, most] = matchMedia("(max-width: 760px)").matches ? [330, 110, 17] : [780, 190, 30];
+  const names = rows.map((row) => (row[category] === null ? "(unknown)" : plain(String(row[category]))));
+  const left = Math.min(room, 12 + LETTER_PX * Math.max(...names.map((name) => name.length)));
+  const wide = whole - left - NUMBER_PX;
   const step = 24;
   const at = (value) => left + (wide * (value - low)) / (high - low);
   const tall = rows.length * step + 8;
@@ -38,14 +43,14 @@ export function chart({ columns, rows }, { category, number }) {
       { class: "wb-chart", viewBox: `0 0 ${whole} ${tall}`, role: "img", "aria-label": plain(sentence) },
       rows.map((row, place) => {
         const [y, value] = [place * step + 4, row[number]];
-        const name = row[category] === null ? "(unknown)" : plain(String(row[category]));
+        const name = names[place];
         const end = value === null ? at(0) : at(value);
         return [
           svg(
             "text",
             { class: "ink", x: left - 8, y: y + 14, "text-anchor": "end" },
             svg("title", {}, name),
-            shorten(name, whole === 780 ? 30 : 17),
+            shorten(name, most),
           ),
           value === null
             ? null
