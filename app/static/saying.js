@@ -96,7 +96,13 @@ export class Saying {
     const line = (kind, words, what) =>
       el("li", { class: `lv-phrase ${kind}` }, el("q", { text: plain(words) }), el("span", {}, what));
     return [
-      ...[...by].map(([words, parts]) => line("ok", words, parts.map((part) => this.taken(part)))),
+      ...[...by].map(([words, parts]) =>
+        line(
+          "ok",
+          words,
+          parts.map((part) => this.taken(part)),
+        ),
+      ),
       ...no_tool.map((words) => line("moot", words, "understood; no such tool is on offer")),
       ...not_understood.map((words) => line("lost", words, "not understood")),
     ];
@@ -104,8 +110,8 @@ export class Saying {
 
   taken({ name, weight: value, overridden }) {
     const text = `${this.named(name)} ${shown(name, value)}`;
-    return el("span", { class: "wb-tag", title: overridden ? "another part of the sentence wins" : null },
-      overridden ? el("s", { text }) : text);
+    const why = overridden ? "another part of the sentence wins" : null;
+    return el("span", { class: "wb-tag", title: why }, overridden ? el("s", { text }) : text);
   }
 
   named(name) {
@@ -144,23 +150,34 @@ export class Saying {
     const lines = both
       .filter(([, from, to]) => from !== to)
       .map(([name, from, to]) =>
-        el("li", { class: "lv-phrase ok" }, el("b", { text: this.named(name) }),
-          el("span", { class: "wb-tag", text: `${shown(name, from)} → ${shown(name, to)}` })));
-    const accept = el("button", { class: "wb-btn primary sm", type: "button", text: "Move the sliders", on: {
-      click: () => {
-        this.apply(found);
-        put(byId("say-found"));
-        this.say(`The sliders are as ${model} proposed; change what you like.`);
-        byId("say-undo").focus();
-      },
-    } });
+        el(
+          "li",
+          { class: "lv-phrase ok" },
+          el("b", { text: this.named(name) }),
+          el("span", { class: "wb-tag", text: `${shown(name, from)} → ${shown(name, to)}` }),
+        ),
+      );
+    const accept = el("button", {
+      class: "wb-btn primary sm",
+      type: "button",
+      text: "Move the sliders",
+      on: { click: () => this.accept(model, found) },
+    });
     const reason = found.reason ? `: ${found.reason}` : "";
-    const spent = found.cost_usd === null ? unknown(`the table ${found.prices} has no price for it`) : usd(found.cost_usd);
+    const unpriced = `the table ${found.prices} has no price for it`;
+    const spent = found.cost_usd === null ? unknown(unpriced) : usd(found.cost_usd);
     const bill = el("li", { class: "wb-note" }, "Asking cost ", spent, " ", nominalBadge());
     if (lines.length) put(byId("say-found"), lines, bill, el("li", {}, accept));
     else put(byId("say-found"), bill);
     this.say(lines.length ? `${model} proposes${reason}` : `${model} would leave every slider as it is${reason}`);
     if (lines.length) accept.focus();
+  }
+
+  accept(model, found) {
+    this.apply(found);
+    put(byId("say-found"));
+    this.say(`The sliders are as ${model} proposed; change what you like.`);
+    byId("say-undo").focus();
   }
 
   apply({ goals, tools }) {
