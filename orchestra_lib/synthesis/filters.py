@@ -113,12 +113,13 @@ class Filters:
     def free(self, assignment: Assignment, judge: Judge) -> Failure | None:
         """F3. Calls that do not write leave no diff: where the golden has one, they cannot succeed."""
         reads = [one for one in assignment.golden if one.operation not in self._writes]
-        cheap: list[tuple[str, Sequence[GoldenCall]]] = [("the first call alone", assignment.golden[:1])]
+        cheap: list[tuple[str, Sequence[GoldenCall]]] = []
         if not judge.golden.diff:
             cheap += [("doing nothing", ()), ("reading only", reads)]
             if self._transfer:
                 call = GoldenCall(operation=self._transfer, arguments={"summary": "A request."})
                 cheap.append(("transferring only", (call,)))
+        cheap.append(("the first call alone", assignment.golden[:1]))
         for name, calls in cheap:
             if judge.succeeds(self._run(self.world, calls), ("Done.",)):
                 return Failure(filter="not free", reason=f"{name} succeeds")
@@ -187,7 +188,9 @@ class Filters:
 
     def _methods(self, assignment: Assignment) -> Sequence[str]:
         """The payment methods of the owner, whom the first golden call finds."""
-        first = assignment.golden[0]
+        first = next(iter(assignment.golden), None)
+        if first is None:
+            return ()
         try:
             found = self.world.operations.run(self.world.state(), first.operation, first.arguments)
         except ModelMistake:
