@@ -8,8 +8,9 @@ import pytest
 from proposing import LEXICON, MODEL, PRICES, WORLD, Proposer, good
 
 from orchestra_lib.environment.assignment import AssignmentKind, to_line
-from orchestra_lib.errors import BadInput, ProviderFault
+from orchestra_lib.errors import BadInput, ContextOverflow, ProviderFault
 from orchestra_lib.generation import Completion
+from orchestra_lib.pricing import Attempt
 from orchestra_lib.synthesis.filters import Filters
 from orchestra_lib.synthesis.proposing.asking import Asker, Purse
 from orchestra_lib.synthesis.proposing.journal import Journal
@@ -159,6 +160,31 @@ def test_a_model_that_cannot_be_reached_ends_the_run_and_its_slots_stay_open(tmp
     assert len(outcome.tasks) == 5
     assert sum(one.fault for one in tries) == 3
     assert rejected == {}
+
+
+def test_a_request_that_is_too_long_closes_its_slot(tmp_path):
+    class Short(Proposer):
+        async def stream(self, request):
+            self.asked.append(request)
+            raise ContextOverflow("3,000 tokens do not fit")
+            yield
+
+    outcome, tries, _ = propose(tmp_path, model := Short(), 1)
+    assert (outcome.tasks, outcome.slots, len(model.asked)) == ((), 3, 3)
+    assert all(one.last and one.fault and "do not fit" in one.reason for one in tries)
+
+
+def test_what_a_silent_model_may_have_cost_stays_held(tmp_path):
+    class Silent(Proposer):
+        async def stream(self, request):
+            async for piece in super().stream(request):
+                if isinstance(piece, Completion):
+                    piece = replace(piece, attempts=(Attempt(priced_as=MODEL, wall_s=1.0),))
+                yield piece
+
+    outcome, _, _ = propose(tmp_path, Silent(), 6, limit=0.5)
+    assert len(outcome.tasks) <= 3
+    assert outcome.stopped
 
 
 def test_a_journal_of_another_run_is_refused(tmp_path):
