@@ -346,7 +346,8 @@ class Composer:
 
 def _turns(worded: Sequence[Worded], wording: Wording, random: Random) -> tuple[list[str], tuple[str, ...]]:
     """The sentences of the opening, and the requests that come later."""
-    first, later = list(worded[0].sentences), []
+    first = list(worded[0].sentences)
+    later: list[str] = []
     for one in worded[1:]:
         if later or random.random() < _FOLLOW_UP:
             later.append(" ".join(one.sentences))

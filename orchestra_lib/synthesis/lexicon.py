@@ -189,9 +189,9 @@ class Lexicon:
             return Mention(kind=NEW)
         if plain.casefold() in {f"one of my {table.replace('_', ' ')}", f"a {one} of mine"}:
             return Mention(kind=VAGUE)
-        found = re.fullmatch(rf"(?:my |the )?{one} ([\w-]*\d[\w-]*)", plain, re.IGNORECASE)
-        if found:
-            return Mention(kind=IDENTIFIED, key=found[1])
+        named = re.fullmatch(rf"(?:my |the )?{one} ([\w-]*\d[\w-]*)", plain, re.IGNORECASE)
+        if named:
+            return Mention(kind=IDENTIFIED, key=named[1])
         for phrase in sorted(self.records.get(table, ()), key=lambda one: -one.weight):
             if (found := self._described(phrase, table, plain)) is not None:
                 return found

@@ -63,10 +63,11 @@ def produce(order: Order, out: Path, told: Told = lambda name, done, wanted: Non
         raise BadInput(f"{out}: cannot be made a folder ({error})") from None
     done = dict(_finished(out, order))
     for name, n in order.parts.items():
-        if name not in done:
-            done[name] = _draw(name, n, order.seed, out, told)
-            _write(out / REPORT, _report(order, done, out))
-        told(name, n, n)
+        if name in done:
+            told(name, n, n)
+            continue
+        done[name] = _draw(name, n, order.seed, out, told)
+        _write(out / REPORT, _report(order, done, out))
     report = _report(order, done, out, measured=True)
     _write(out / REPORT, report)
     return report

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from orchestra_lib.environment.expression import Expression
 from orchestra_lib.environment.names import roots
 from orchestra_lib.environment.schema import (
     Compare,
     Domain,
+    Expression,
     Field,
     FieldType,
     Mode,
@@ -75,7 +75,13 @@ class Routes:
         for one, field, parameter in self._conditions():
             table = self.tables[one.query.table]  # type: ignore[union-attr]  # as above
             over = next((part.references for part in table.fields if part.name == field), None)
-            if over in self.listers and table.owner and table.name not in self.listers and table.name not in found:
+            if (
+                over
+                and over in self.listers
+                and table.owner
+                and table.name not in self.listers
+                and table.name not in found
+            ):
                 found[table.name] = Way(operation=one.name, parameter=parameter, over=over)
         return found
 
@@ -143,7 +149,8 @@ class Routes:
         """Per load the fields that expressions read, through lets."""
         loads, lets = {one.name for one in operation.loads}, {one.name: one.value for one in operation.lets}
         found: dict[str, set[str]] = {}
-        todo, seen = list(expressions), set()
+        todo: list[Expression] = list(expressions)
+        seen: set[str] = set()
         while todo:
             one = todo.pop()
             for name, field in paths(one):

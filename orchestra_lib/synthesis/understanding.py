@@ -133,10 +133,10 @@ class Understanding:
             wanted = field.name if field and aim is Aim.SUM else ""
             return Request(aim=aim, table=table, field=wanted, where=(by.name, one["value"]))
         records = tuple(one[name] for name in ("record", "first", "second") if name in one)
-        for table in self._lexicon.domain.tables:
-            field = self._fields.get((table.name, one["field"]))
-            if field and all(self._lexicon.mention(text, table.name) for text in records):
-                return Request(aim=aim, table=table.name, field=field.name, records=records)
+        for place in self._lexicon.domain.tables:
+            field = self._fields.get((place.name, one["field"]))
+            if field and all(self._lexicon.mention(text, place.name) for text in records):
+                return Request(aim=aim, table=place.name, field=field.name, records=records)
         return None
 
     @cached_property
