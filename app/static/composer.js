@@ -213,6 +213,12 @@ export class Composer {
   /** Everything as it was in a stored run, but for these weights. */
   async prefill(runId, weights = {}) {
     const { setting } = await getJson(runPath(runId, "/trajectory"));
+    if (setting.assigned) {
+      // A task in a domain is started where its domain is.
+      const { domain, assignment } = setting.assigned;
+      location.replace(`/toolscale?${new URLSearchParams({ domain, task: assignment.id })}`);
+      return;
+    }
     const { outcome, cost, latency, tools } = preferenceOf({ ...weightsOf(setting.preference), ...weights });
     const sentence = Object.keys(weights).length ? null : setting.preference.sentence; // it named the former weights
     this.limits(setting.limits);

@@ -174,10 +174,12 @@ export class ForkCard {
     const preference = { ...goals, tools: Object.fromEntries(weights), sentence: null };
     const own = setting.preference.sentence;
     if (own !== null && sameWeights(preference, setting.preference)) preference.sentence = own;
+    const { assigned, task } = setting;
+    const asked = assigned
+      ? { assignment: assigned.assignment, user: assigned.user }
+      : { task: task.text, reference: task.reference, check: task.check };
     return {
-      task: setting.task.text,
-      reference: setting.task.reference,
-      check: setting.task.check,
+      ...asked,
       orchestrator: this.orchestrator.value,
       protocol: setting.protocol,
       preference,

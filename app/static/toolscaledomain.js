@@ -52,7 +52,7 @@ function tablePanel(table, page) {
         "table",
         { class: "wb-tbl tight" },
         el("caption", { class: "wb-sr", text: `Fields of ${plain(table.name)}` }),
-        el("thead", {}, el("tr", {}, ["Field", "Type", ""].map((word) => el("th", { scope: "col", text: word })))),
+        el("thead", {}, el("tr", {}, ["Field", "Type", "Notes"].map((word) => el("th", { scope: "col", text: word })))),
         el("tbody", {}, table.fields.flatMap((field) => fieldRows(field, table))),
       ),
     ),
@@ -144,11 +144,11 @@ function machineFigure({ name, machine }) {
     const [y1, y2] = [from.y + high / 2, to.y + high / 2];
     if (from.x === to.x) {
       const x = from.x + wide;
-      return svg("path", { class: "ts-move", "marker-end": "url(#ts-arrow)", d: `M${x} ${y1}C${x + 26} ${y1} ${x + 26} ${y2} ${x + 3} ${y2}` });
+      return svg("path", { class: "ts-move", "marker-end": `url(#ts-arrow-${name})`, d: `M${x} ${y1}C${x + 26} ${y1} ${x + 26} ${y2} ${x + 3} ${y2}` });
     }
     const [x1, x2] = from.x < to.x ? [from.x + wide, to.x - 3] : [from.x, to.x + wide + 3];
     const middle = (x1 + x2) / 2;
-    return svg("path", { class: "ts-move", "marker-end": "url(#ts-arrow)", d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}` });
+    return svg("path", { class: "ts-move", "marker-end": `url(#ts-arrow-${name})`, d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}` });
   };
   const words = machine.moves.map(([old, next]) => `${old} to ${next}`).join(", ") || "no operation changes it";
   return el(
@@ -161,7 +161,7 @@ function machineFigure({ name, machine }) {
       svg(
         "svg",
         { class: "wb-chart ts-graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${plain(machine.field)} of ${plain(name)}: ${plain(words)}` },
-        svg("defs", {}, svg("marker", { id: "ts-arrow", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { class: "ts-head", d: "M0 0 8 4 0 8z" }))),
+        svg("defs", {}, svg("marker", { id: `ts-arrow-${name}`, viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { class: "ts-head", d: "M0 0 8 4 0 8z" }))),
         machine.moves.map(arrow),
         machine.states.map(box),
       ),
@@ -258,7 +258,7 @@ function parameterTable(one) {
       "table",
       { class: "wb-tbl tight" },
       el("caption", { class: "wb-sr", text: `Arguments of ${plain(one.name)}` }),
-      el("thead", {}, el("tr", {}, ["Argument", "Type", ""].map((word) => el("th", { scope: "col", text: word })))),
+      el("thead", {}, el("tr", {}, ["Argument", "Type", "Notes"].map((word) => el("th", { scope: "col", text: word })))),
       el("tbody", {}, one.parameters.map(row)),
     ),
   );

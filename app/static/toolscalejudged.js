@@ -138,7 +138,7 @@ export function beside(judged) {
       "table",
       { class: "wb-tbl tight" },
       el("caption", { class: "wb-sr", text: "What the run changed beside what the golden calls change" }),
-      el("thead", {}, el("tr", {}, ["Field", "Before", "Golden", "This run", ""].map((text) => el("th", { scope: "col", text })))),
+      el("thead", {}, el("tr", {}, ["Field", "Before", "Golden", "This run", "Same?"].map((text) => el("th", { scope: "col", text })))),
       el("tbody", {}, [...places.values()].map(row)),
     ),
   );

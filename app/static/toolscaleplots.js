@@ -26,7 +26,7 @@ export function publishedTable({ ours, published }) {
         "table",
         { class: "wb-tbl tight ts-pub" },
         el("caption", { class: "wb-sr", text: "Figures of the tasks beside published sets" }),
-        el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "" }), sets.map((set) => el("th", { scope: "col", class: "n", text: plain(set.name).replace("tau2 ", "") })))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Figure" }), sets.map((set) => el("th", { scope: "col", class: "n", text: plain(set.name).replace("tau2 ", "") })))),
         el(
           "tbody",
           {},
