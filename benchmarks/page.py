@@ -235,17 +235,18 @@ def _lags(browser: Browser, served: Served, turns: int) -> tuple[list[float], fl
     _show(page, served.start(turns))
     page.wait_for_selector(".wb-turn")
     opened = time.time() * 1000  # what was published before the page followed is no measure of its speed
-    before = _thread_s(session)
+    before = thread_s(session)
     served.wait()
     page.wait_for_selector("#answer", timeout=60_000)
-    spent_s = _thread_s(session) - before
+    spent_s = thread_s(session) - before
     seen = dict(page.evaluate("window.seen"))
     page.close()
     lags = sorted(seen[seq] - at for seq, at in served.published.items() if at > opened and seq in seen)
     return lags, spent_s * 1000 / len(lags)
 
 
-def _thread_s(session: CDPSession) -> float:
+def thread_s(session: CDPSession) -> float:
+    """The CPU time of the page's thread so far; its session has `Performance.enable` by threadTicks."""
     metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
     return float(metrics["TaskDuration"])
 

@@ -64,4 +64,4 @@ def watched(context, base_url, *, expected):
         return page
 
     yield opened
-    assert wrong == []
+    assert wrong == [], wrong

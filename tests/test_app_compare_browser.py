@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from browsing import watched
 from episodes import events, trajectory
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
+from test_app_browser import EXPECTED, violations
 from test_app_browser import base_url as base_url
 from test_app_browser import context as context
 from test_app_browser import open_page as open_page
 from test_app_browser import roster as roster
-from test_app_browser import violations
 from test_app_browser import workbench as workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
@@ -32,12 +33,37 @@ def filled(workbench):
     workbench.store.add_many([replace(run, outcome=True) for run in good])
 
 
+@pytest.fixture(scope="module")
+def standing(browser, base_url):
+    """One page for all that need no load of their own: it is Gradio's load that takes time."""
+    context = browser.new_context()
+    with watched(context, base_url, expected=EXPECTED) as opened:
+        yield opened("/compare?a=run-a&b=run-b")
+    context.close()
+
+
+@pytest.fixture
+def show(standing):
+    """A function that shows two runs in the standing page, as a reader who goes back would have it."""
+
+    def go(query):
+        standing.evaluate(
+            "to => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }", query
+        )
+        standing.wait_for_selector("#rows .cp-ans")
+        return standing
+
+    yield go
+    standing.emulate_media(color_scheme="light")
+    standing.set_viewport_size({"width": 1280, "height": 720})
+
+
 def cards(page):
     return page.locator("#rows .wb-call")
 
 
-def test_two_runs_are_aligned_and_what_differs_is_marked(open_page):
-    page = open_page("/compare?a=run-a&b=run-b")
+def test_two_runs_are_aligned_and_what_differs_is_marked(show):
+    page = show("/compare?a=run-a&b=run-b")
     expect(page.locator(".cp-why")).to_contain_text("Call 1: the same call of Search came back otherwise.")
     expect(page.locator(".cp-deltas")).to_contain_text("1 only in A")
     expect(cards(page)).to_have_count(7)
@@ -48,8 +74,8 @@ def test_two_runs_are_aligned_and_what_differs_is_marked(open_page):
     expect(page.locator("#compare")).to_contain_text("other answer")
 
 
-def test_equal_calls_fold_into_a_line_and_d_shows_them(open_page):
-    page = open_page("/compare?a=run-a&b=run-same")
+def test_equal_calls_fold_into_a_line_and_d_shows_them(show):
+    page = show("/compare?a=run-a&b=run-same")
     expect(page.locator(".cp-same")).to_contain_text("4 calls are the same in both: Search")
     expect(cards(page)).to_have_count(0)
     page.locator(".cp-same").click()
@@ -63,8 +89,8 @@ def test_equal_calls_fold_into_a_line_and_d_shows_them(open_page):
     expect(cards(page)).to_have_count(0)
 
 
-def test_by_turn_each_turn_has_its_heading_and_the_address_says_so(open_page):
-    page = open_page("/compare?a=run-a&b=run-b")
+def test_by_turn_each_turn_has_its_heading_and_the_address_says_so(show):
+    page = show("/compare?a=run-a&b=run-b")
     page.keyboard.press("a")
     expect(page.locator(".cp-turn")).to_have_count(4)
     assert "by=turn" in page.url
@@ -72,12 +98,12 @@ def test_by_turn_each_turn_has_its_heading_and_the_address_says_so(open_page):
     expect(page.locator(".cp-turn")).to_have_count(0)
 
 
-def test_rewards_lead_to_the_reward_page_and_an_unknown_one_says_why(open_page):
-    page = open_page("/compare?a=good-0&b=good-1")
+def test_rewards_lead_to_the_reward_page_and_an_unknown_one_says_why(show):
+    page = show("/compare?a=good-0&b=good-1")
     tile = page.locator(".cp-d", has_text="Reward")
     expect(tile).to_contain_text("in good, 3 rollouts")
     expect(tile.get_by_role("link")).to_have_attribute("href", "/reward?group=good")
-    ungraded = open_page("/compare?a=run-a&b=run-b").locator(".cp-d", has_text="Reward")
+    ungraded = show("/compare?a=run-a&b=run-b").locator(".cp-d", has_text="Reward")
     expect(ungraded.get_by_role("img").first).to_have_attribute("aria-label", "unknown: run-a: ungraded")
 
 
@@ -136,8 +162,8 @@ def test_nothing_chosen_offers_the_latest(open_page):
     page.keyboard.press("ArrowDown")
 
 
-def test_hostile_text_is_only_ever_text(open_page):
-    page = open_page("/compare?a=run-hostile&b=run-a&all=1")
+def test_hostile_text_is_only_ever_text(show):
+    page = show("/compare?a=run-hostile&b=run-a&all=1")
     expect(page.locator("#compare")).to_contain_text("<img src=x onerror=")
     expect(page.locator("#compare")).to_contain_text("⟨U+202E⟩")
     assert page.locator("#compare :is(script, img)").count() == 0
@@ -146,8 +172,8 @@ def test_hostile_text_is_only_ever_text(open_page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_accessible_in_both_themes_and_never_scrolls_sideways(open_page, scheme):
-    page = open_page("/compare?a=run-a&b=run-b")
+def test_the_page_is_accessible_in_both_themes_and_never_scrolls_sideways(show, scheme):
+    page = show("/compare?a=run-a&b=run-b")
     page.emulate_media(color_scheme=scheme)
     expect(cards(page)).to_have_count(7)
     page.wait_for_timeout(250)

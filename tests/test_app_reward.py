@@ -16,7 +16,10 @@ from orchestra_lib.trajectory import StopReason
 DOUBLE = replace(
     PRICES,
     name="double",
-    prices={"small": Price(input_usd_per_mtok=2.0, output_usd_per_mtok=4.0, source="test"), "search": Price(call_usd=0.002, source="test")},
+    prices={
+        "small": Price(input_usd_per_mtok=2.0, output_usd_per_mtok=4.0, source="test"),
+        "search": Price(call_usd=0.002, source="test"),
+    },
 )
 EMPTY = replace(PRICES, name="empty", prices={})
 

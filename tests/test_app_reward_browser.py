@@ -5,17 +5,18 @@ import re
 from dataclasses import asdict, replace
 
 import pytest
+from browsing import watched
 from episodes import trajectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import expect
 from rewarding import TOOLS, preferences, rollouts
 from scripted_workbench import HOSTILE
+from test_app_browser import EXPECTED, violations
 from test_app_browser import base_url as base_url
 from test_app_browser import context as context
 from test_app_browser import open_page as open_page
 from test_app_browser import roster as roster
-from test_app_browser import violations
 from test_app_browser import workbench as workbench
 
 from orchestra_lib.preference import GOALS
@@ -59,21 +60,30 @@ def filled(workbench):
 
 
 @pytest.fixture(scope="module")
-def calculating(browser, base_url):
-    page = browser.new_page()
-    page.goto(f"{base_url}/reward?example")
-    page.wait_for_selector("#wb[data-ready]")
-    yield page
-    page.close()
+def standing(browser, base_url):
+    """One page for all that need no load of their own: it is Gradio's load that takes time."""
+    context = browser.new_context()
+    with watched(context, base_url, expected=EXPECTED) as opened:
+        yield opened("/reward?example")
+    context.close()
+
+
+@pytest.fixture
+def show(standing):
+    """A function that shows an address in the standing page."""
+    yield lambda query: go(standing, query)
+    standing.keyboard.press("Escape")
+    standing.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    standing.set_viewport_size({"width": 1280, "height": 720})
 
 
 @settings(max_examples=60)
 @given(group=rollouts(max_size=12), wish=preferences(), mode=st.sampled_from(Mode))
-def test_the_page_computes_what_the_library_does(calculating, group, wish, mode):
+def test_the_page_computes_what_the_library_does(standing, group, wish, mode):
     report = reward_reports(group, wish, mode)[0]
     weights = {goal: getattr(wish, goal) for goal in GOALS} | {f"tool.{name}": wish.weight(name) for name in TOOLS}
     given_ = {"rollouts": [asdict(one) for one in group], "tools": sorted(TOOLS), "weights": weights, "mode": mode}
-    seen = json.loads(calculating.evaluate(IN_PAGE, given_))
+    seen = json.loads(standing.evaluate(IN_PAGE, given_))
 
     def close(value):
         return pytest.approx(value, rel=1e-12, abs=1e-12)
@@ -97,6 +107,7 @@ def order(page):
 def go(page, query):
     """The same page at another address, as a reader who goes back would have it."""
     page.evaluate("to => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }", query)
+    page.wait_for_selector("#reward > :not(.wb-skel)")
     return page
 
 
@@ -108,8 +119,8 @@ def move(page, name, weight):
     page.get_by_label(f"Weight of {name}").fill(str(weight))
 
 
-def test_the_worked_example_shows_the_reversal_with_nothing_stored(open_page):
-    page = open_page("/reward?example")
+def test_the_worked_example_shows_the_reversal_with_nothing_stored(show):
+    page = show("/reward?example")
     assert order(page) == ["cheap", "middle", "dear"]
     assert [cell(page, one, "reward").inner_text() for one in order(page)] == ["1.00", "0.56", "0.00"]
     page.keyboard.press("m")
@@ -120,11 +131,11 @@ def test_the_worked_example_shows_the_reversal_with_nothing_stored(open_page):
     expect(page.locator(".wb-badge", has_text="example")).to_be_visible()
 
 
-def test_a_fader_moves_rewards_and_ranks_without_asking_the_server(open_page):
-    page = open_page("/reward?group=told&w.cost=1")
+def test_a_fader_moves_rewards_and_ranks_without_asking_the_server(show):
+    page = show("/reward?group=told&w.cost=1")
     assert order(page) == ["told-cheap", "told-middle", "told-dear", "told-wrong", "told-open"]
     asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", note := lambda request: asked.append(request.url))
     before = cell(page, "told-dear", "reward").inner_text()
     move(page, "Search", -1)
     move(page, "low cost", 0)
@@ -134,6 +145,7 @@ def test_a_fader_moves_rewards_and_ranks_without_asking_the_server(open_page):
     expect(page.locator("#foot")).to_contain_text("extension")
     page.wait_for_url("**w.tool.search=-1*")
     assert asked == []
+    page.remove_listener("request", note)
     page.reload()
     page.wait_for_selector("#wb[data-ready]")
     assert order(page)[0] == "told-dear"
@@ -162,15 +174,15 @@ def test_every_number_has_its_formula_and_leads_to_its_trajectory(open_page):
     page.wait_for_url("**/trajectories?run=told-middle")
 
 
-def test_what_is_ungraded_is_listed_and_offered_for_grading(open_page):
-    page = open_page("/reward?group=told")
+def test_what_is_ungraded_is_listed_and_offered_for_grading(show):
+    page = show("/reward?group=told")
     expect(cell(page, "told-open", "kept")).to_have_text("grade it")
     expect(cell(page, "told-open", "reward")).to_have_text("—")
     expect(page.locator("#foot")).to_contain_text("1 rollout left out")
 
 
-def test_a_table_that_cannot_price_the_group_is_refused_with_its_reason(open_page):
-    page = open_page("/reward?group=told")
+def test_a_table_that_cannot_price_the_group_is_refused_with_its_reason(show):
+    page = show("/reward?group=told")
     page.locator("#pop-prices summary").click()
     expect(page.locator("#prices")).to_contain_text("it has no price for search, small")
     expect(page.locator("#prices input[value=vendor]")).to_be_disabled()
@@ -179,8 +191,8 @@ def test_a_table_that_cannot_price_the_group_is_refused_with_its_reason(open_pag
     expect(cell(page, "told-cheap", "reward")).to_have_text("—")
 
 
-def test_without_a_tool_the_rollouts_that_called_it_are_left_out(open_page):
-    page = open_page("/reward?group=told")
+def test_without_a_tool_the_rollouts_that_called_it_are_left_out(show):
+    page = show("/reward?group=told")
     page.locator("#pop-subset summary").click()
     page.get_by_role("checkbox", name="Coder").uncheck()
     expect(page.locator("#foot")).to_contain_text("3 rollouts compared")
@@ -190,8 +202,8 @@ def test_without_a_tool_the_rollouts_that_called_it_are_left_out(open_page):
     page.wait_for_url("**without=coder*")
 
 
-def test_a_group_that_teaches_nothing_says_why(open_page):
-    page = open_page("/reward?group=failed")
+def test_a_group_that_teaches_nothing_says_why(show):
+    page = show("/reward?group=failed")
     expect(page.locator("#told")).to_contain_text("all rewards are 0")
     expect(go(page, "?run=told-dear").locator("#told")).to_contain_text("a group of one")
     expect(go(page, "?run=told-open").locator("#told")).to_contain_text("No rollout is graded")
@@ -217,22 +229,22 @@ def test_a_command_a_preference_and_a_new_run_can_be_taken_along(open_page, cont
     expect(page.get_by_role("textbox", name="Task")).to_have_value("What is 2 + 2?")
 
 
-def test_nothing_chosen_lists_the_groups(open_page):
-    page = open_page("/reward")
+def test_nothing_chosen_lists_the_groups(show):
+    page = show("/reward")
     page.locator("#group-list a", has_text="failed").click()
-    expect(page.locator(".rw-t tbody tr")).to_have_count(3)
+    expect(page.locator(".rw-t tbody tr")).to_have_count(3, timeout=30_000)  # a whole page is loaded
 
 
-def test_hostile_text_is_only_ever_text(open_page):
-    page = open_page("/reward?run=hostile-0&run=hostile-1")
+def test_hostile_text_is_only_ever_text(show):
+    page = show("/reward?run=hostile-0&run=hostile-1")
     expect(page.locator("#groups-now")).to_contain_text("<img src=x onerror=")
     assert page.locator("#main :is(script, img)").count() == 0
     assert page.title() != "owned"
 
 
 @pytest.mark.parametrize(("scheme", "query"), [("light", "&w.tool.coder=-1"), ("dark", "&mode=released_code")])
-def test_the_page_is_accessible_in_both_themes_and_never_scrolls_sideways(open_page, scheme, query):
-    page = open_page(f"/reward?group=told{query}")
+def test_the_page_is_accessible_in_both_themes_and_never_scrolls_sideways(show, scheme, query):
+    page = show(f"/reward?group=told{query}")
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # a colour on its way has no contrast yet
     page.wait_for_timeout(250)
     assert (found := violations(page)) == [], found

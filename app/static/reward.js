@@ -36,6 +36,7 @@ class Reward {
   }
 
   async open() {
+    clearTimeout(this.timer); // what was still to be written was of the address before
     const query = this.query;
     const asked = new URLSearchParams([...query].filter(([name]) => ["run", "group"].includes(name))).toString();
     const example = query.has("example");
@@ -131,18 +132,18 @@ class Reward {
         el("div", { id: "top" }, this.formula(), el("div", { class: "rw-lying", id: "faders" })),
         table,
         el("p", { class: "rw-why", id: "why", role: "status" }),
-        el("p", { class: "wb-note rw-foot", id: "foot" }),
-        el("div", { class: "rw-acts", id: "acts" }),
+        el("div", { class: "rw-end" }, el("p", { class: "wb-note rw-foot", id: "foot" }), el("div", { class: "rw-acts", id: "acts" })),
       ),
       el(
         "div",
-        { class: "rw-3" },
+        { class: "rw-3", id: "below" },
         chart("Ranks in both modes", "crossing lines are reversals", bump),
         chart("Reward against cost", "solved rollouts", scatter),
         chart("Check it by hand", "low cost 1, all else 0", el("div", { id: "by-hand" })),
       ),
     );
     this.charts = new Charts(bump, scatter);
+    this.below = inSight([byId("foot"), byId("below")], () => this.lab && this.draw(false));
     this.table = new RewardTable(table, {
       weight: (name, value, settled) => this.weigh(name, value, settled),
       explain: (key, name, id) => this.explain(key, name, id),
@@ -251,14 +252,18 @@ class Reward {
     const { lab } = this;
     lab.compute();
     this.table.draw(lab, settled);
-    this.charts.draw(lab.bothModes(), settled);
+    if (settled || this.below.size) {
+      // Under a long table nobody sees these; they are drawn when the fader rests, or when they come to sight.
+      this.charts.draw(lab.bothModes(), settled);
+      put(byId("foot"), foot(lab));
+    }
+    const moved = lab.moved ? `${plural(lab.moved, "fader")} moved ` : "";
+    if (byId("moved").textContent !== moved) byId("moved").textContent = moved;
+    byId("reset").disabled = lab.moved === 0;
+    if (!settled) return;
     for (const button of byId("modes").children)
       button.setAttribute("aria-pressed", String(button.dataset.mode === lab.mode));
     document.querySelector(".rw-p").classList.toggle("alt", lab.mode !== "paper");
-    byId("moved").textContent = lab.moved ? `${plural(lab.moved, "fader")} moved ` : "";
-    byId("reset").disabled = lab.moved === 0;
-    put(byId("foot"), foot(lab));
-    if (!settled) return;
     put(byId("say"), sentence(lab));
     put(byId("told"), notices(lab));
     put(byId("acts"), actions(lab));
@@ -275,6 +280,20 @@ class Reward {
       ? explain(key, name, rollout, at < 0 ? undefined : at, lab)
       : "Point at a number to see its formula; arrow keys walk, Enter opens the rollout.";
   }
+}
+
+/** Those of the nodes that are on the screen, a set that follows; `on` hears when one comes there. */
+function inSight(nodes, on) {
+  const seen = new Set();
+  const watch = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) seen.add(target);
+      else seen.delete(target);
+    }
+    if (seen.size) on();
+  });
+  for (const node of nodes) watch.observe(node);
+  return seen;
 }
 
 const svgChart = (id, words) => svg("svg", { id, class: "wb-chart", role: "img", "aria-label": words });

@@ -1,5 +1,6 @@
 // The reward table: a row per rollout, from raw numbers over the faders to the advantage. It is built once for a group;
-// a drag then changes texts, colours and bars, and the order of the rows.
+// a drag then changes texts, colours and bars, and where the rows stand. Each row is a grid of its own (reward.css), so
+// that what changes in one is laid out there alone, and rows out of sight are neither laid out nor painted.
 
 import { el, put, svg } from "./dom.js";
 import { plain, seconds, usd } from "./format.js";
@@ -23,6 +24,8 @@ export class RewardTable {
     this.table = el("table", { class: "rw-t" });
     this.body = el("tbody");
     put(host, this.table);
+    // Where the rows are is asked once for a drag: the answer costs a layout.
+    for (const event of ["scroll", "resize"]) addEventListener(event, () => (this.sight = null), { passive: true });
     for (const event of ["mouseover", "focusin"]) this.body.addEventListener(event, (one) => this.tell(one));
     this.body.addEventListener("mouseleave", () => this.on.explain(null));
     this.body.addEventListener("keydown", (event) => this.walk(event));
@@ -40,10 +43,13 @@ export class RewardTable {
     this.faders = faders(names, weights, data, (name, value, settled) => this.on.weight(name, value, settled));
     const raw = names.filter((name) => name !== "outcome");
     for (const rollout of rollouts) this.rows.set(rollout.id, this.row(rollout, raw, lab));
+    const tools = raw.length - 2;
+    this.table.classList.toggle("wide", !narrow);
+    this.table.style.setProperty("--rw-tools", tools ? `repeat(${tools},minmax(28px,28fr))` : " ");
+    this.table.style.setProperty("--rw-parts", names.length);
     put(
       this.table,
       el("caption", { class: "wb-sr", text: "Reward of every rollout, stage by stage" }),
-      columns(raw.length, names.length),
       this.head(raw, data, narrow),
       put(this.body),
     );
@@ -52,7 +58,7 @@ export class RewardTable {
 
   head(raw, data, narrow) {
     const stage = (number, title, span, more = {}, after = null) =>
-      el("th", { colspan: span, scope: "colgroup", ...more }, number ? el("b", { text: number }) : null, title, after);
+      el("th", { colspan: span, scope: "colgroup", style: { "grid-column": `span ${span}` }, ...more }, number ? el("b", { text: number }) : null, title, after);
     const mark = (name) => {
       const tool = data.tools.find((one) => `tool.${one.name}` === name);
       if (tool) return el("th", { scope: "col", class: "stage", title: plain(tool.title) }, kindBox(tool.kind, tool.name), srName(tool));
@@ -134,7 +140,9 @@ export class RewardTable {
     const places = new Map(lab.counted.map((rollout, at) => [rollout.id, at]));
     const order = inOrder(lab, places);
     const standing = new Map(order.map((id, at) => [id, at]));
-    const seen = settled ? null : this.inSight();
+    if (settled) this.sight = null;
+    else this.sight ??= this.inSight();
+    const seen = this.sight;
     for (const rollout of lab.rollouts) {
       const row = this.rows.get(rollout.id);
       const at = report ? places.get(rollout.id) : undefined;
@@ -212,13 +220,14 @@ export class RewardTable {
     report.parts.forEach((part, n) => {
       const width = Math.abs(part.contribution[at]) * unit;
       const negative = part.contribution[at] < 0;
-      const now = `${negative} ${(negative ? below : right).toFixed(1)} ${width.toFixed(1)}`;
+      const now = width ? `${negative} ${(negative ? below : right).toFixed(1)} ${width.toFixed(1)}` : "";
       if (row.text.get(`bar.${n}`) !== now) {
         row.text.set(`bar.${n}`, now);
         const [x, y, height] = negative ? [below, 17, 4] : [right, 3, 12];
         const [from, to] = [x.toFixed(1), (x + Math.max(0, width - 0.8)).toFixed(1)];
         row.bars[n].setAttribute("points", `${from},${y} ${to},${y} ${to},${y + height} ${from},${y + height}`);
         row.bars[n].classList.toggle("minus", negative);
+        row.bars[n].classList.toggle("zero", width === 0);
       }
       if (negative) below += width;
       else right += width;
@@ -367,9 +376,4 @@ function idLink(rollout, address, name) {
     el("b", { class: "lv-cut", text: plain(name) }),
     rollout.simulated ? el("span", { class: "rw-sim", title: "a tool on offer answers from a stated profile", text: "sim" }) : null,
   );
-}
-
-function columns(raw, parts) {
-  const widths = ["c-id", ...Array(raw - 2).fill("c-n"), "c-usd", "c-s", ...Array(parts).fill("c-p"), "c-w", "c-g", "c-r", "c-k", "c-a", "c-e"];
-  return el("colgroup", {}, widths.map((name) => el("col", { class: name })));
 }
