@@ -144,7 +144,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         dropped = self.config.app.state.runs.stop_all()  # type: ignore[union-attr]  # the app that `serve` made
         if dropped:
-            print(not_started([ticket.order.task for ticket in dropped]), file=sys.stderr, flush=True)
+            print(not_started([ticket.order.title for ticket in dropped]), file=sys.stderr, flush=True)
         super().handle_exit(sig, frame)
 
 

@@ -60,6 +60,12 @@ class Order:
     assignment: str | Assignment | None = None
     user: str | None = None
 
+    @property
+    def title(self) -> str:
+        """What it is known by while it waits: the task, or the assignment."""
+        named = self.assignment
+        return self.task or (named.instruction if isinstance(named, Assignment) else named or "")
+
 
 @record
 class Stage:
