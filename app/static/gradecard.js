@@ -111,7 +111,7 @@ export class GradeCard {
       autocomplete: "off",
     });
     this.check = el("button", {
-      class: "wb-btn ghost sm",
+      class: "wb-btn sm",
       type: "button",
       text: "Check against the reference",
       on: { click: () => this.send({ by: "auto" }) },
