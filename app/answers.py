@@ -1,17 +1,28 @@
-"""What every route shares: how a body is read, and what stands for a thing that is not there."""
+"""What every route shares: how a body is read, a run found, and what stands for a thing that is not there."""
 
+import asyncio
 import json
 from typing import Any
 
 from fastapi import Request
 
+from app.runs import RunManager
 from orchestra_lib.errors import BadInput, OrchestraError
+from orchestra_lib.trajectory import Trajectory
 
 MAX_BODY_BYTES = 4_000_000
 
 
 class NotFound(OrchestraError):
     """Nothing is stored under this name."""
+
+
+async def found(runs: RunManager, run_id: str) -> Trajectory:
+    """A run that goes on or is stored. Raises `NotFound` for any other id."""
+    try:
+        return await asyncio.to_thread(runs.trajectory, run_id)
+    except BadInput as error:
+        raise NotFound(str(error)) from None
 
 
 async def json_body(request: Request) -> Any:

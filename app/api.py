@@ -20,6 +20,7 @@ from app import (
     views,
 )
 from app.answers import NotFound as NotFound
+from app.answers import found
 from app.answers import json_body as json_body
 from app.runs import RunManager
 from orchestra_lib import codec
@@ -79,7 +80,7 @@ def _run_routes(runs: RunManager) -> APIRouter:
     @router.post("/runs/{run_id}/stop")
     async def stop(run_id: str) -> dict[str, bool]:
         if not runs.stop(run_id):
-            await _trajectory(runs, run_id)  # an unknown run is an error, a finished one is not
+            await found(runs, run_id)  # an unknown run is an error, a finished one is not
             return {"stopping": False}
         return {"stopping": True}
 
@@ -109,18 +110,18 @@ def _record_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
     async def head(run_id: str) -> dict[str, Any]:
         if (place := runs.queue.place(run_id)) is not None:
             return {"id": run_id, "status": "queued", "running": False, "place": place}
-        trajectory = await _trajectory(runs, run_id)
+        trajectory = await found(runs, run_id)
         return {"id": trajectory.id, "status": trajectory.status, "running": runs.live(run_id) is not None}
 
     @router.get("/runs/{run_id}/trajectory")
     async def whole(run_id: str) -> Response:
-        trajectory = await _trajectory(runs, run_id)
+        trajectory = await found(runs, run_id)
         data = codec.dumps(codec.to_data(trajectory))
         return Response(data, media_type="application/json")
 
     @router.get("/runs/{run_id}/observations/{call_id}")
     async def observation(run_id: str, call_id: str) -> PlainTextResponse:
-        text = await asyncio.to_thread(_observation, workbench, await _trajectory(runs, run_id), call_id)
+        text = await asyncio.to_thread(_observation, workbench, await found(runs, run_id), call_id)
         return PlainTextResponse(text, headers=_UNTRUSTED)
 
     @router.get("/artefacts/{sha256}")
@@ -169,13 +170,6 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
 async def _events(runs: RunManager, run_id: str) -> list[Event]:
     try:
         return await asyncio.to_thread(runs.events, run_id)
-    except BadInput as error:
-        raise NotFound(str(error)) from None
-
-
-async def _trajectory(runs: RunManager, run_id: str) -> Trajectory:
-    try:
-        return await asyncio.to_thread(runs.trajectory, run_id)
     except BadInput as error:
         raise NotFound(str(error)) from None
 

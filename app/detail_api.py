@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from app import snippets, views
-from app.answers import NotFound
+from app.answers import NotFound, found
 from app.runs import RunManager
 from orchestra_lib import chat, codec, toolorchestra
 from orchestra_lib.chat import CallStyle
@@ -23,24 +23,18 @@ def router(runs: RunManager) -> APIRouter:
     """The routes over the runs of one workbench."""
     made = APIRouter()
 
-    async def found(run_id: str) -> Trajectory:
-        try:
-            return await asyncio.to_thread(runs.trajectory, run_id)
-        except BadInput as error:
-            raise NotFound(str(error)) from None
-
     @made.get("/runs/{run_id}/ledger")
     async def attempts(run_id: str) -> dict[str, Any]:
-        return ledger_view(await found(run_id))
+        return ledger_view(await found(runs, run_id))
 
     @made.get("/runs/{run_id}/messages")
     async def messages(run_id: str, style: str = "") -> Response:
-        view = await asyncio.to_thread(messages_view, await found(run_id), style)
+        view = await asyncio.to_thread(messages_view, await found(runs, run_id), style)
         return Response(codec.dumps(view), media_type="application/json")
 
     @made.get("/runs/{run_id}/raw")
     async def raw(run_id: str) -> Response:
-        view = raw_view(await found(run_id))
+        view = raw_view(await found(runs, run_id))
         return Response(codec.dumps(view), media_type="application/json")
 
     @made.get("/runs/{run_id}/copy/{form}")
@@ -48,7 +42,7 @@ def router(runs: RunManager) -> APIRouter:
         if form not in snippets.FORMS:
             raise NotFound(f"a run cannot be copied as {form[:40]!r}; use {', '.join(snippets.FORMS)}")
         base = str(request.base_url).rstrip("/")
-        text = codec.well_formed(snippets.FORMS[form](await found(run_id), base))
+        text = codec.well_formed(snippets.FORMS[form](await found(runs, run_id), base))
         return PlainTextResponse(text, headers=_INERT)
 
     return made

@@ -6,10 +6,9 @@ from typing import Any
 from fastapi import APIRouter
 
 from app import finding
-from app.answers import NotFound
+from app.answers import found
 from app.runs import RunManager
 from orchestra_lib import codec
-from orchestra_lib.errors import BadInput
 
 
 def router(runs: RunManager) -> APIRouter:
@@ -18,10 +17,7 @@ def router(runs: RunManager) -> APIRouter:
 
     @made.get("/runs/{run_id}/find")
     async def find(run_id: str, q: str = "") -> dict[str, Any]:
-        try:
-            trajectory = await asyncio.to_thread(runs.trajectory, run_id)
-        except BadInput as error:
-            raise NotFound(str(error)) from None
+        trajectory = await found(runs, run_id)
         hits = await asyncio.to_thread(finding.find, trajectory, q)
         return {"hits": [codec.to_data(hit) for hit in hits], "most": finding.MAX_HITS}
 

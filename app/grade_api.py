@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from app.answers import NotFound, json_body
+from app.answers import found, json_body
 from app.runs import RunManager
 from app.views import judge_view
 from orchestra_lib import codec, grading
@@ -39,18 +39,12 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
     """The routes over one workbench."""
     made = APIRouter()
 
-    async def known(run_id: str) -> None:
-        try:
-            await asyncio.to_thread(workbench.store.get, run_id)
-        except BadInput as error:
-            raise NotFound(str(error)) from None
-
     @made.post("/runs/{run_id}/grade")
     async def grade(run_id: str, request: Request) -> dict[str, Any]:
         wish = codec.from_data(await json_body(request), GradeWish, where="grade")
         if runs.live(run_id) is not None or runs.queue.place(run_id) is not None:
             raise BadInput(f"run {run_id} still goes on; grade it when it has ended")
-        await known(run_id)
+        await found(runs, run_id)
         if wish.outcome is not None or wish.by.startswith("person:"):
             said = wish.outcome or ""
             event = await asyncio.to_thread(workbench.grade_by_person, run_id, wish.by, said, wish.reason)
@@ -67,7 +61,7 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
     @made.put("/runs/{run_id}/note")
     async def write_note(run_id: str, request: Request) -> dict[str, Any]:
         wish = codec.from_data(await json_body(request), NoteText, where="note")
-        await known(run_id)
+        await found(runs, run_id)
         return note_view(await asyncio.to_thread(workbench.store.write_note, run_id, wish.text))
 
     return made

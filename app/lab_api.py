@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from app.answers import NotFound, json_body
+from app.answers import found, json_body
 from app.runs import RunManager
 from orchestra_lib import grouping
 from orchestra_lib.codec import from_data, to_data
@@ -53,24 +53,24 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
     @made.get("/runs/{run_id}/forks")
     async def forks(run_id: str) -> dict[str, Any]:
         """The tree of forks that a run stands in, as lines with their depth; and what it paid before its own fork."""
-        run = await _found(runs, run_id)
+        run = await found(runs, run_id)
         return await asyncio.to_thread(_forks, workbench, run)
 
     @made.post("/runs/{run_id}/replay")
     async def replay(run_id: str) -> dict[str, Any]:
         """Play a run again from its record, without a network; nothing is kept."""
-        await _found(runs, run_id)
+        await found(runs, run_id)
         if runs.live(run_id) is not None:
             raise BadInput(f"run {run_id} still goes on; replay it when it has ended")
         async with places:
-            found, _ = await asyncio.to_thread(workbench.replay, run_id)
+            replayed, _ = await asyncio.to_thread(workbench.replay, run_id)
         return {
-            "same": found.difference is None,
-            "difference": found.difference and to_data(found.difference),
-            "sha256": found.sha256,
-            "denied_by": found.denied_by,
-            "turns": len(found.trajectory.turns),
-            "calls": len(found.trajectory.calls),
+            "same": replayed.difference is None,
+            "difference": replayed.difference and to_data(replayed.difference),
+            "sha256": replayed.sha256,
+            "denied_by": replayed.denied_by,
+            "turns": len(replayed.trajectory.turns),
+            "calls": len(replayed.trajectory.calls),
         }
 
     return made
@@ -89,10 +89,3 @@ def _forks(workbench: Workbench, run: Trajectory) -> dict[str, Any]:
         "paid_before_usd": paid and paid.cost_usd,
         "nominal": run.setting.prices.nominal,
     }
-
-
-async def _found(runs: RunManager, run_id: str) -> Trajectory:
-    try:
-        return await asyncio.to_thread(runs.trajectory, run_id)
-    except BadInput as error:
-        raise NotFound(str(error)) from None
