@@ -217,7 +217,9 @@ def task_view(world: World, one: Assignment) -> Data:
     """A task with its golden calls, each with what it showed and changed. Raises `BadInput` when one of them fails."""
     world = with_parameters(world, one)
     golden_of(world, one)
-    state, shown, steps = world.state(), [], []
+    state = world.state()
+    shown: list[Any] = []
+    steps: list[Data] = []
     kinds = {operation.name: str(operation.kind) for operation in world.domain.operations}
     chosen = {operation.name: _choices(operation) for operation in world.domain.operations}
     for call in one.golden:

@@ -102,7 +102,7 @@ function parametersPanel(parameters) {
     "numbers that predicates and policy share",
     el(
       "div",
-      { class: "ts-scroll", tabindex: "0", role: "region", "aria-label": "Policy parameters" },
+      { class: "ts-scroll", tabindex: "0", role: "region", "aria-label": "Policy parameters and their values" },
       el(
         "table",
         { class: "wb-tbl tight" },

@@ -91,7 +91,7 @@ def run(
         "seed": seed,
         "reference": reference,
         "check.kind": check,
-        "assignment": to_data(assignment_in(assignment)) if ".jsonl" in (assignment or "") else assignment,
+        "assignment": to_data(assignment_in(assignment)) if assignment and ".jsonl" in assignment else assignment,
         "user": user,
     }
     given = given_flags(flags | preference_flags(prefer))
