@@ -149,6 +149,7 @@ def test_a_miss_is_a_fault_of_the_world_and_earns_no_reward(workbench):
     run = play(workbench, task="Unknown", orchestrator="cheapest", tools=("recorded:Qwen2.5-Coder-0.5B-Instruct",))
     assert [spec.name for spec in run.setting.tools] == [name]
     assert "nothing is recorded of Qwen2.5-Coder-0.5B-Instruct" in run.faults[0].message
+    assert run.bill().cost_usd == 0.0
 
 
 def test_a_recorded_answer_is_billed_as_it_was_paid_and_named_recorded(workbench):

@@ -117,6 +117,7 @@ def test_an_endpoint_that_fails_is_the_worlds_fault_and_costs_nothing():
 def test_a_task_without_a_reference_is_refused_plainly():
     trajectory = played(ask("sim_one"), [expert("one")], Task(text="Who are you?"))
     assert "no reference" in trajectory.faults[0].message
+    assert trajectory.bill().cost_usd == 0.0
 
 
 def test_a_kind_it_knows_nothing_of_is_a_failed_call_and_a_kind_may_be_told():

@@ -9,6 +9,7 @@ from typing import Any
 from orchestra_lib.codec import fingerprint, from_data, to_data
 from orchestra_lib.errors import BadInput, ProviderFault
 from orchestra_lib.generation import Channel, ChatRequest, Completion, Delta
+from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import ChatModel, Recordings
 from orchestra_lib.tool import RECORDED
 
@@ -79,9 +80,11 @@ class Recorded:
         key = fingerprint(asked)
         answers = self._recordings.find(asked)
         if not answers:
+            unbilled = Attempt(priced_as=self.name, wall_s=0.0, billed=False, error="not recorded")
             raise ProviderFault(
                 f"nothing is recorded of {self._model} for request {key[:16]} ({_words(request)}); "
-                "record it with the model itself"
+                "record it with the model itself",
+                (unbilled,),
             )
         answer = answers[self._given[key] % len(answers)]
         self._given[key] += 1

@@ -101,7 +101,8 @@ class SimulatedExpert:
         if reference is None:
             raise ProviderFault(
                 f"{self.spec.name} is simulated and the task has no reference, so that nothing says which answer is "
-                "right; give the task a reference, or take a simulated task"
+                "right; give the task a reference, or take a simulated task",
+                (Attempt(priced_as=self.profile.priced_as, wall_s=0.0, billed=False, error="no reference"),),
             )
         chance = self.profile.chance(place.kind, place.difficulty)
         drawn = draw(self.profile, chance or 0.0, seed=seed, task=task.id or task.text, number=number)
