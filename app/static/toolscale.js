@@ -153,6 +153,9 @@ class ToolScale {
       );
     const focused = document.activeElement?.closest?.(".ts-d")?.getAttribute("data-name");
     put(byId("ts-domains"), el("div", { class: "ts-dh", "aria-hidden": "true" }, head), this.domains.map(line));
+    const here = byId("ts-domains").querySelector("[aria-current]");
+    // On a narrow screen the list scrolls by itself; the page stays where it is.
+    if (here) byId("ts-domains").scrollTop = here.offsetTop - byId("ts-domains").offsetTop - here.offsetHeight;
     if (focused) byId("ts-domains").querySelector(`[data-name="${CSS.escape(focused)}"]`)?.focus();
   }
 
