@@ -19,7 +19,7 @@ from orchestra_lib.workbench import Workbench
 
 def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
     """`/toolscale…` over the assignments of one workbench, and `/runs/ID/domain`."""
-    made = APIRouter()
+    made = APIRouter(tags=["domains and their tasks"])
     assignments = workbench.assignments
 
     def world_of(name: str) -> World:
@@ -44,10 +44,13 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
 
     @made.get("/toolscale/domains/{name}")
     async def domain(name: str) -> Response:
+        """A domain: tables with their machines, operations with their rules, policy parameters, policy."""
         return _json(await asyncio.to_thread(lambda: views.domain_view(world_of(name))))
 
     @made.get("/toolscale/domains/{name}/records/{table}")
     async def records(name: str, table: str, q: str = "", offset: int = 0, alike: bool = False) -> Response:
+        """The records of a table that hold the words `q`, fifty from `offset`; `alike` leaves only look-alikes."""
+
         def found() -> dict[str, Any]:
             world = world_of(name)
             spec = next((one for one in world.domain.tables if one.name == table), None)
@@ -75,6 +78,8 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
 
     @made.get("/toolscale/domains/{name}/tasks/{task}")
     async def task(name: str, task: str) -> Response:
+        """A task with its golden calls replayed: what each showed and changed, and where its arguments come from."""
+
         def found() -> dict[str, Any]:
             world = world_of(name)
             try:
