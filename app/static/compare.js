@@ -29,6 +29,7 @@ const CHIPS = {
 };
 const UNITS = { usd, seconds, count };
 const STEP = 150;
+const [MANY_LINES, MANY_CHARS] = [8, 300]; // a text of less never has to be scrolled, also on a phone
 const HOW = "Pick one of the latest runs, or select two to eight in Trajectories and press c there.";
 
 class Compare {
@@ -409,8 +410,12 @@ class Compare {
           el("span", {}, call.status === "running" ? unknown("the call has not ended") : lasted(call.seconds)),
         ),
       ),
-      el("div", { class: "wb-args cp-text" }, marked(call.arguments)),
-      el("div", { class: "cp-result cp-text" }, call.result.length ? marked(call.result) : "(empty)"),
+      el("div", { class: "wb-args cp-text", ...scrolled(call.arguments, "Arguments") }, marked(call.arguments)),
+      el(
+        "div",
+        { class: "cp-result cp-text", ...scrolled(call.result, "Result") },
+        call.result.length ? marked(call.result) : "(empty)",
+      ),
       el("a", {
         class: "wb-sr cp-open",
         href: `/trajectories?run=${encodeURIComponent(run)}`,
@@ -487,6 +492,13 @@ function delta({ name, unit, a, b, words }) {
 }
 
 const signed = (value, shown) => (value < 0 ? `\u2212${shown(-value)}` : `+${shown(value)}`);
+
+/** What a text needs that may have to be scrolled by keyboard; short ones are no stop of the Tab key. */
+function scrolled(pieces, name) {
+  const text = pieces.map(([, part]) => part).join("");
+  const isLong = text.length > MANY_CHARS || text.split("\n").length > MANY_LINES;
+  return isLong ? { tabindex: "0", role: "group", "aria-label": name } : {};
+}
 
 /** Runs of equal calls, and each run of others, with the place of their first row; by turn also where a turn begins. */
 function grouped(rows, byTurn) {
