@@ -78,7 +78,7 @@ def test_an_import_says_why_it_is_not_replayed_and_a_kept_replay_is_no_import(op
     (run,) = workbench.store.list(Filter(text="Untimed sum"))
     page = open_page(f"/trajectories?run={run.id}")
     page.get_by_role("button", name="Replay").click()
-    expect(page.locator(".fk")).to_contain_text("another program played it")
+    expect(page.locator(".fk")).to_contain_text("another program played it", timeout=60_000)
     own = trajectory("replayed")
     workbench.store.add(replace(own, setting=replace(own.setting, origin="replay of run-1")))
     page.goto("/trajectories?run=replayed")
