@@ -14,7 +14,7 @@ from test_app_browser import open_page as open_page
 from test_app_browser import roster as roster
 from test_app_browser import workbench as workbench
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 RUNS = {
     "run-a": {"turns": 5},
     "run-b": {"turns": 4, "observation": "five", "answer": "5", "orchestrator": "another"},

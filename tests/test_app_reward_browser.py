@@ -23,7 +23,7 @@ from orchestra_lib.preference import GOALS
 from orchestra_lib.reward import Mode
 from orchestra_lib.reward_report import reward_reports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 IN_PAGE = """async ({ rollouts, tools, weights, mode }) => {
     const { report } = await import("/wb/rewardmath.js");
     return JSON.stringify(report(rollouts, tools, weights, mode));
