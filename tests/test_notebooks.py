@@ -23,7 +23,9 @@ def texts(notebook):
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if output.output_type == "stream":
-                shown.append((output.name, output.text))
+                # A stream comes in pieces of any size.
+                before = shown.pop()[1] if shown and shown[-1][0] == output.name else ""
+                shown.append((output.name, before + output.text))
             else:
                 shown += sorted((kind, json.dumps(data, sort_keys=True)) for kind, data in output.data.items())
     return shown
