@@ -294,9 +294,10 @@ def _conclude(trajectory: Trajectory) -> None:
     table = trajectory.setting.prices
     cost = dollars(bill.cost_usd) if bill.cost_usd is not None else f"over {dollars(bill.known_usd)}, part unknown"
     kind = ", nominal: nobody is billed" if table.nominal else ""
+    simulated = " · simulated" if trajectory.simulated else ""
     note(
         f"{trajectory.status} in {seconds(trajectory.latency_s)}, {len(trajectory.turns)} turns, "
-        f"{cost} ({table.name} of {table.dated}{kind}) · {trajectory.id}{' · simulated' if trajectory.simulated else ''}"
+        f"{cost} ({table.name} of {table.dated}{kind}) · {trajectory.id}{simulated}"
     )
     if (paid := trajectory.before_fork()) is not None:
         known = dollars(paid.cost_usd) if paid.cost_usd is not None else f"over {dollars(paid.known_usd)}"
