@@ -17,7 +17,7 @@ app: $(VENV)/app.stamp ## Set up everything and start the workbench (HOST=127.0.
 
 test: $(VENV)/dev.stamp ## Set up everything and run all tests (ARGS="-k play" passes options to pytest)
 	scripts/system-packages.sh
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 check: $(VENV)/dev.stamp ## Lint, format check and types
 	$(BIN)/ruff check .
