@@ -67,7 +67,7 @@ def main() -> None:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         sys.exit("there is no Chromium here; set CHROMIUM, or install it with scripts/system-packages.sh")
-    sizes, runs = ((12,), 2) if chosen.quick else ((50, 200), 20)
+    sizes, runs = ((40,), 2) if chosen.quick else ((50, 200), 20)
     with serving() as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--enable-precise-memory-info"]

@@ -23,6 +23,7 @@ from orchestra_lib.environment.schema import Domain
 from orchestra_lib.environment.success import Verdict, golden_of, replay
 from orchestra_lib.environment.user import ModelUser, StatedUser, User
 from orchestra_lib.errors import BadInput, StoreFault
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.judge.state import Found
 from orchestra_lib.paths import DATA
 from orchestra_lib.protocols import ChatModel, Tool
@@ -102,7 +103,7 @@ class Assignments:
         part = file.with_suffix(".part")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(gzip.compress(json.dumps(_plain(world)).encode("utf-8"), mtime=0))
+            part.write_bytes(gzip.compress(dumps(_plain(world)).encode("utf-8"), mtime=0))
             part.replace(file)
         except OSError as error:
             raise StoreFault(f"the domain of the run cannot be kept in {file} ({error.strerror})") from None

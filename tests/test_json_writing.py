@@ -13,8 +13,8 @@ from orchestra_lib.json_writing import dumps, spoken
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITERS = {"json_writing.py"}
-EXCUSED = {"guest.py", "user_index.py"}
-"""The guest runs in the sandbox, where nothing of ours can be imported. The paths of a user's folders may be no
+EXCUSED = {"guest.py", "user_index.py", "symbolic_worker.py"}
+"""The guest and the worker run alone, where nothing of ours can be imported. The paths of a user's folders may be no
 UTF-8, and only ASCII escapes bring them back."""
 
 data = st.recursive(

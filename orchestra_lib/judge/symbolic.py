@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from orchestra_lib.errors import SandboxFault
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.judge.claim import ending, marked
 from orchestra_lib.judge.verdict import Verdict, shown
 
@@ -30,7 +31,7 @@ def symbolic(answer: str, reference: str, *, wall_s: float = WALL_S, cpu_s: int 
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-B", str(_WORKER)],
-            input=json.dumps(task).encode(),
+            input=dumps(task).encode(),
             capture_output=True,
             timeout=wall_s,
             env={},

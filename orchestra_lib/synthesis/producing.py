@@ -14,6 +14,7 @@ from typing import Any
 from orchestra_lib.environment.assignment import Assignment, read_assignments, write_assignments
 from orchestra_lib.environment.domain import DOMAINS, domain_names, load_world
 from orchestra_lib.errors import BadInput
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.record import record
 from orchestra_lib.synthesis.metrics import measure, published, worse
 from orchestra_lib.synthesis.pipeline import VERSION, Accepted, accept, pipeline_of
@@ -173,5 +174,5 @@ def _digest(file: Path) -> str:
 
 def _write(file: Path, report: Mapping[str, Any]) -> None:
     part = file.with_name(f"{file.name}.part")
-    part.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    part.write_text(spoken(report, indent=1) + "\n", "utf-8")
     part.replace(file)
