@@ -71,6 +71,19 @@ def test_a_task_runs_turn_by_turn_to_its_answer_and_bill(open_page):
     expect(page.locator("#run")).to_be_enabled()
 
 
+def test_frames_that_come_before_the_width_is_known_draw_no_score_yet(open_page, context):
+    page = open_page()
+    run(page, "short")
+    answered(page)
+    context.add_init_script(
+        """window.ResizeObserver = class extends ResizeObserver {
+          constructor(heard) { super((...given) => setTimeout(() => heard(...given), 1500)); }
+        };"""
+    )
+    page = answered(open_page(f"/?run={run_id(page)}"))  # where a score of no width is drawn, Chromium logs errors
+    expect(page.locator("#score svg")).to_have_attribute("viewBox", re.compile(r"^0 0 [\d.]+ \d+$"))
+
+
 def test_escape_stops_the_run_and_says_what_is_kept(open_page):
     page = open_page()
     run(page, "slow")

@@ -91,7 +91,7 @@ def test_a_person_grades_and_notes_in_the_page(open_page, workbench, base_url):
     card = page.get_by_role("region", name="Grade")
     verdicts = card.get_by_role("group", name="Your verdict")
     verdicts.get_by_text("Not solved").click()
-    expect(card.get_by_role("status").first).to_contain_text("Write your name first")
+    expect(card.locator(":scope > [role=status]")).to_contain_text("Write your name first")
     card.get_by_label("Your name").fill("Ada")
     card.get_by_label("Why").fill(HOSTILE)
     verdicts.get_by_text("Not solved").click()

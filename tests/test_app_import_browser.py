@@ -57,7 +57,7 @@ def test_an_imported_sample_opens_with_its_calls_and_its_origin(open_page, workb
 def test_a_conversation_without_times_shows_none(open_page, workbench):
     (run,) = (one for one in workbench.store.list(Filter(orchestrator="unknown")) if one.task != "Untimed sum")
     page = open_page(f"/trajectories?run={run.id}")
-    expect(page.get_by_title("the imported file gives no times")).to_be_visible()
+    expect(page.locator("#facts").get_by_title("the imported file gives no times")).to_be_visible()
     expect(page.locator("#facts")).to_contain_text("imported")
 
 
@@ -74,12 +74,12 @@ def test_calls_without_times_show_dashes_and_the_score_says_why(open_page, workb
     assert not re.search(r"\b0\.0+ ?s?\b", seen.replace("$0.0000", ""))
 
 
-def test_an_import_says_why_it_is_not_replayed_and_a_kept_replay_is_no_import(open_page, workbench):
+def test_an_import_says_why_it_is_not_replayed_and_a_kept_replay_is_no_import(open_page, workbench, base_url):
     (run,) = workbench.store.list(Filter(text="Untimed sum"))
     page = open_page(f"/trajectories?run={run.id}")
     page.get_by_role("button", name="Replay").click()
     expect(page.locator(".fk")).to_contain_text("another program played it", timeout=60_000)
     own = trajectory("replayed")
     workbench.store.add(replace(own, setting=replace(own.setting, origin="replay of run-1")))
-    page.goto("/trajectories?run=replayed")
+    page.goto(f"{base_url}/trajectories?run=replayed")
     expect(page.get_by_title("A replay of run-1")).to_have_text("replay")

@@ -337,6 +337,24 @@ def test_threads_add_and_list_at_once(store):
     assert store.count() == 20
 
 
+def test_the_members_of_a_group_are_waited_for_while_another_thread_is_syncing(store, tmp_path):
+    journal(tmp_path, "a", group="new")
+    held, go = threading.Event(), threading.Event()
+
+    def sync():
+        with store._lock:
+            held.set()
+            go.wait(10)
+
+    other = threading.Thread(target=sync)
+    other.start()
+    held.wait(10)
+    assert store.groups() == ()  # a list does not wait
+    threading.Timer(0.2, go.set).start()
+    assert store.members("new") == ("a",)
+    other.join()
+
+
 def test_a_second_process_sees_everything_while_the_first_holds_the_file(store, tmp_path):
     """G2: nobody is locked out, and the truth is in the journals."""
     journal(tmp_path, "a", "b")

@@ -38,6 +38,7 @@ class Live {
     this.unfollow = () => {};
     this.server = new ServerState((state) => this.taken(state));
     this.began = false; // before that, the address has not been read
+    this.width = null; // of the page, until the observer tells it: frames may come before
     this.others = { running: [], queued: [], waiting: 0 };
     this.timeline = new Timeline(byId("timeline"));
     this.finder = new Finder(this.timeline);
@@ -324,7 +325,7 @@ class Live {
   }
 
   drawScore() {
-    if (this.run?.setting) drawScore(byId("score"), this.run, { width: this.width - SCORE_PADDING_PX });
+    if (this.run?.setting && this.width !== null) drawScore(byId("score"), this.run, { width: this.width - SCORE_PADDING_PX });
   }
 
   tick() {

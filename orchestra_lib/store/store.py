@@ -303,12 +303,13 @@ class Store:
 
     def members(self, name: str) -> tuple[str, ...]:
         """The ids of a group's runs, in the order in which they started; none for no such group."""
-        return tuple(row["run_id"] for row in self.select(MEMBERS, {"name": name}))
+        self._refresh(wait=True)  # the link to a group is there as soon as its runs have begun
+        return tuple(row["run_id"] for row in self._read(MEMBERS, {"name": name}))
 
     def forks(self, run_id: str) -> tuple[Branch, ...]:
         """The whole tree of forks that a run stands in, its root first. Raises `BadInput` for an unknown run."""
         self._check_known(run_id)
-        self._refresh()
+        self._refresh(wait=True)  # the fork that was just started is one of them
         root = self._read(ROOT, {"id": run_id})[0]["id"]
         return tuple(Branch(**row) for row in self._read(TREE, {"id": root}))
 
@@ -411,9 +412,12 @@ class Store:
         with self._cursor() as cursor, transaction(cursor):
             replace(cursor, entries)
 
-    def _refresh(self) -> None:
-        """Sync unless another thread is at it; what cannot be taken in does not keep the rest from being read."""
-        if self._lock.acquire(blocking=False):
+    def _refresh(self, *, wait: bool = False) -> None:
+        """Sync; what cannot be taken in does not keep the rest from being read.
+
+        While another thread is at it a list is shown as it was; who asks for what was just begun has to `wait`.
+        """
+        if self._lock.acquire(blocking=wait):
             try:
                 self.sync()
             except StoreFault as error:
