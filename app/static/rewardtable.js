@@ -13,7 +13,7 @@ const ADVANTAGE = 22; // px for an advantage of 1
 const KEYS = 7;
 const ROW = 30; // px, the height of a row
 const NEAR = 2; // rows
-const MANY = 24; // rows; more of them change places without gliding
+const MANY = 24; // rows; more of them change places only when the fader rests, and without gliding
 const MOST = 46; // px, an advantage of about 2
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -139,7 +139,8 @@ export class RewardTable {
     this.scale = settled ? reach : Math.max(this.scale, reach);
     const places = new Map(lab.counted.map((rollout, at) => [rollout.id, at]));
     const order = inOrder(lab, places);
-    const standing = new Map(order.map((id, at) => [id, at]));
+    const moves = settled || order.length <= MANY;
+    const standing = new Map((moves ? order : this.placed).map((id, at) => [id, at]));
     if (settled) this.sight = null;
     else this.sight ??= this.inSight();
     const seen = this.sight;
@@ -154,7 +155,7 @@ export class RewardTable {
     }
     this.faders.draw(lab.weights);
     if (settled) this.drawKey(lab);
-    this.sort(order, settled);
+    if (moves) this.sort(order, settled);
   }
 
   /** Whether a place in the order is on the screen, or close to it: nobody sees the others move. */
@@ -263,8 +264,8 @@ export class RewardTable {
   }
 
   /**
-   * The highest reward first, what is left out last. While a fader moves rows are only shifted, which costs no layout;
-   * once it rests they stand in that order.
+   * The highest reward first, what is left out last. While a fader moves rows are only shifted, which costs no layout,
+   * or stay where they are when they are many; once it rests they stand in that order.
    */
   sort(order, settled) {
     const former = new Map(this.shown.map((id, at) => [id, at]));
@@ -274,7 +275,7 @@ export class RewardTable {
       order.forEach((id, at) => {
         const places = at - standing.get(id);
         this.shift(id, places);
-        if (!calm.matches && order.length <= MANY) this.glide(this.rows.get(id).tr, former.get(id) - at, places);
+        if (!calm.matches) this.glide(this.rows.get(id).tr, former.get(id) - at, places);
       });
       return;
     }
