@@ -77,8 +77,9 @@ export class Sentence {
       this.made = sentence;
       byId("sentence").textContent = sentence ? `“${plain(sentence)}”` : "Nothing: no wish is set.";
     } catch (error) {
+      if (signal.aborted) return; // also while its answer is still being read
       if (!(error instanceof Refused)) throw error;
-      if (!signal.aborted) byId("sentence").textContent = `The sentence is not known: ${error.message}`;
+      byId("sentence").textContent = `The sentence is not known: ${error.message}`;
     }
   }
 }
