@@ -1,7 +1,6 @@
 """Preferences in words: what a sentence asks for, pairs of instruction and vector, how well runs follow them."""
 
 import asyncio
-import json as json_module
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestra_lib.billing import spent_on
+from orchestra_lib.cli.json_list import json_list
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput, WorldFault
@@ -184,14 +184,7 @@ def _offered(roster: Roster, tools: str | None, otherwise: tuple[ToolSpec, ...],
 
 
 def _tool_lines(file: Path) -> tuple[ToolLine, ...]:
-    try:
-        data = json_module.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise BadInput(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file} is no JSON: {error}") from None
-    if not isinstance(data, list) or not data:
-        raise BadInput(f"{file}: write a list of tools, each {{name, title, kind, remote}}")
+    data = json_list(file, form="tools, each {name, title, kind, remote}")
     lines = tuple(from_data(one, ToolLine, where=f"{file}, tool {at}") for at, one in enumerate(data, 1))
     if len({line.name for line in lines}) < len(lines):
         raise BadInput(f"{file}: two tools have one name; rename one of them")

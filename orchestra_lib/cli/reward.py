@@ -1,6 +1,5 @@
 """Why this reward: a group of stored runs, or of rows in a file, scored under any preference and price table."""
 
-import json as json_module
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
@@ -9,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from orchestra_lib.cli.json_list import json_list
 from orchestra_lib.cli.terminal import (
     OUTCOMES,
     dollars,
@@ -109,14 +109,7 @@ def _file(names: Sequence[str]) -> Path | None:
 
 
 def _rows(file: Path) -> tuple[Rollout, ...]:
-    try:
-        data = json_module.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise BadInput(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file} is no JSON: {error}") from None
-    if not isinstance(data, list) or not data:
-        raise BadInput(f"{file}: write a list of rollouts, each {{id, outcome, cost_usd, latency_s, tool_counts}}")
+    data = json_list(file, form="rollouts, each {id, outcome, cost_usd, latency_s, tool_counts}")
     return tuple(from_data(row, Rollout, where=_place(file, at, row)) for at, row in enumerate(data, 1))
 
 

@@ -61,14 +61,7 @@ class Finding:
         return rows
 
     def _searched(self, table: str, mention: Mention) -> list[Record]:
-        plain: dict[str, Any] = {}
-        nested: dict[str, list[tuple[str, Any]]] = {}
-        for path, value in mention.constraints:
-            head, _, rest = path.partition(".")
-            if rest:
-                nested.setdefault(head, []).append((rest, value))
-            else:
-                plain[head] = value
+        plain, nested = mention.parted()
         for head, constraints in nested.items():
             field = self._routes.field(table, head)
             plain[head] = self.find(field.references, Mention(kind="described", constraints=tuple(constraints)))

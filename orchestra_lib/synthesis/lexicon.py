@@ -84,6 +84,18 @@ class Mention:
     extremum: int = 0
     phrase: Phrase | None = None
 
+    def parted(self) -> tuple[dict[str, Any], dict[str, list[tuple[str, Any]]]]:
+        """The constraints on its own fields, and those on the records that its fields name, by field."""
+        plain: dict[str, Any] = {}
+        nested: dict[str, list[tuple[str, Any]]] = {}
+        for path, value in self.constraints:
+            head, _, rest = path.partition(".")
+            if rest:
+                nested.setdefault(head, []).append((rest, value))
+            else:
+                plain[head] = value
+        return plain, nested
+
 
 @record
 class Payment:

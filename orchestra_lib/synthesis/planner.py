@@ -163,14 +163,7 @@ class Planner:
         self._pages(detour.operation, {detour.parameter: over}, table, key)
 
     def _search(self, table: str, key: str, row: Record, mention: Mention) -> None:
-        plain: dict[str, Any] = {}
-        nested: dict[str, list[tuple[str, Any]]] = {}
-        for path, value in mention.constraints:
-            head, _, rest = path.partition(".")
-            if rest:
-                nested.setdefault(head, []).append((rest, value))
-            else:
-                plain[head] = value
+        plain, nested = mention.parted()
         for head, constraints in nested.items():
             field = self.routes.field(table, head)
             assert field is not None
