@@ -36,14 +36,20 @@ def resolve(file: Path | None, sets: Sequence[str], flags: Mapping[str, Any]) ->
 
     `flags` maps dotted names to values. Raises `BadInput` naming the file, the setting or the field.
     """
-    data = _read(file) if file else {}
-    for text in sets:
-        name, value = _setting(text)
-        _put(data, name, value, where=f"--set {text}")
+    data = merged(file, sets)
     for name, value in flags.items():
         _put(data, name, value, where=f"--{name}")
     order: Order = from_data(data, Order, where=str(file or "order"))
     return order
+
+
+def merged(file: Path | None, sets: Sequence[str]) -> dict[str, Any]:
+    """A TOML file with `a.b=c` over it, as plain data. Raises `BadInput` naming the file or the setting."""
+    data = _read(file) if file else {}
+    for text in sets:
+        name, value = _setting(text)
+        _put(data, name, value, where=f"--set {text}")
+    return data
 
 
 def changed(order: Order, flags: Mapping[str, Any]) -> Order:
@@ -87,8 +93,8 @@ def order_of(setting: Setting) -> Order:
     )
 
 
-def to_toml(order: Order) -> str:
-    """The order as a configuration file; what is None is left out, as TOML has no null."""
+def to_toml(order: object) -> str:
+    """An order, or other settings, as a configuration file; what is None is left out, as TOML has no null."""
     return tomlkit.dumps(_without_none(to_data(order)))
 
 

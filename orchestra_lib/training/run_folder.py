@@ -98,7 +98,7 @@ class RunFolder:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise BadInput(f"another process trains in {self.path}; stop it, or choose another output_dir") from None
+                raise BadInput(f"another process trains in {self.path}; stop it, or take another output_dir") from None
             yield
         finally:
             os.close(descriptor)
