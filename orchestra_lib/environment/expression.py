@@ -14,20 +14,19 @@ division by zero. What is wrong with an expression is said when it is compiled, 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from orchestra_lib.environment import closures
+from orchestra_lib.environment.closures import Evaluate as Evaluate
+from orchestra_lib.environment.closures import Scope as Scope
 from orchestra_lib.environment.kinds import ANY, BOOLEAN, LIST, NULL, Kind, Type, comparable
 from orchestra_lib.environment.names import roots
 from orchestra_lib.environment.operators import LOOPS, OPERATORS, element
 from orchestra_lib.environment.schema import Domain, Expression, Field, FieldType, Table
 from orchestra_lib.errors import BadInput
 
-Scope = dict[str, Any]
-"""Names to values while an operation runs; `STATE` stands among them for the records."""
-
-Evaluate = Callable[[Scope], Any]
 MAXLOOPS = 3
 """So many loops and scans may stand within one another: each multiplies what an evaluation takes."""
 
@@ -120,8 +119,8 @@ class Compiler:
         root, *steps = text[1:].split(".")
         if root in ("now", "today") and not steps:
             return (
-                (_always(self._now), Type(kind=Kind.DATETIME)) if root == "now"
-                else (_always(self._now[:10]), Type(kind=Kind.DATE))
+                (closures.always(self._now), Type(kind=Kind.DATETIME)) if root == "now"
+                else (closures.always(self._now[:10]), Type(kind=Kind.DATE))
             )  # fmt: skip
         if root not in names:
             raise BadInput(f"{where}: nothing is named ${root}; known are {_some(names)}")
@@ -134,7 +133,7 @@ class Compiler:
                 raise BadInput(f"{where}: {text} has no {step!r}; {kind.named or kind.kind} has {known}")
             kind = kind.fields[step]
             optional = optional or kind.optional
-        return _walk(root, steps), replace(kind, optional=optional)
+        return closures.walk(root, steps), replace(kind, optional=optional)
 
     def _object(self, data: Mapping[str, Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
         parts = {key: self.compile(value, names, f"{where}.{key}") for key, value in data.items()}
@@ -161,8 +160,10 @@ class Compiler:
         if head == "at" and len(runs) == 2:
             return _at(runs[0], runs[1], kinds[0], where)
         if head == "list":
-            item = kinds[0] if kinds else ANY
-            return (lambda scope: [run(scope) for run in runs]), replace(LIST, item=item)
+            kind = replace(LIST, item=kinds[0] if kinds else ANY)
+            if all(map(_is_constant, rest)):
+                return closures.always([run({}) for run in runs]), kind
+            return (lambda scope: [run(scope) for run in runs]), kind
         operator = OPERATORS.get(head)
         if operator is None:
             known = _some([*OPERATORS, *_LAZY, *LOOPS, "at", "list", "const", "record", "records"])
@@ -174,7 +175,7 @@ class Compiler:
             kind = operator.check(kinds)
         except TypeError as error:
             raise BadInput(f"{where}: {error}") from None
-        return _applied(operator.run, runs), kind
+        return _compared(head, rest, runs) or closures.applied(head, operator.run, runs), kind
 
     def _records(self, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
         if not rest or rest[0] not in self.tables or len(rest) != (2 if head == "record" else 3):
@@ -224,15 +225,26 @@ class Compiler:
 
 def _at(items: Evaluate, key: Evaluate, kind: Type, where: str) -> tuple[Evaluate, Type]:
     """The object of a list with that key, or null."""
-    field = kind.key
-    if field is None:
+    if kind.key is None:
         raise BadInput(f"{where}: the list has no key; give its field a `key`, or use filter and first")
+    return closures.of_key(items, key, kind.key), element((kind,))
 
-    def run(scope: Scope) -> Any:
-        wanted = key(scope)
-        return next((one for one in items(scope) or () if one.get(field) == wanted), None)
 
-    return run, element((kind,))
+def _compared(head: str, rest: Sequence[Expression], runs: Sequence[Evaluate]) -> Evaluate | None:
+    """A field of a name compared with a constant, where that is what it is."""
+    if len(rest) != 2 or not isinstance(rest[0], str) or not _is_constant(rest[1]):
+        return None
+    root, *steps = rest[0][1:].split(".")
+    return closures.field_compared(head, root, steps[0], runs[1]({})) if rest[0][:1] == "$" and len(steps) == 1 else None
+
+
+def _is_constant(expression: Expression) -> bool:
+    """Whether an expression has one value whatever the scope: a literal, a policy parameter, a list of such."""
+    if isinstance(expression, str):
+        return expression[:1] != "$" or not expression[1:2].isidentifier()
+    if isinstance(expression, list | tuple):
+        return expression[:1] in (["list"], ("list",)) and all(map(_is_constant, expression[1:]))
+    return not isinstance(expression, Mapping)
 
 
 def _equal_field(name: str, condition: Expression) -> tuple[str, Expression] | None:
@@ -259,11 +271,7 @@ def _name(name: Any, names: Mapping[str, Type], where: str) -> str:
 
 
 def _constant(value: Any) -> tuple[Evaluate, Type]:
-    return _always(value), type_of_value(value)
-
-
-def _always(value: Any) -> Evaluate:
-    return lambda _: value
+    return closures.always(value), type_of_value(value)
 
 
 def type_of_value(value: Any) -> Type:
@@ -285,40 +293,6 @@ def type_of_value(value: Any) -> Type:
             return Type(kind=Kind.OBJECT, fields={key: type_of_value(part) for key, part in dict(value).items()})
 
 
-def _walk(root: str, steps: Sequence[str]) -> Evaluate:
-    """A path; what is missing on the way is null."""
-    if not steps:
-        return lambda scope: scope[root]
-    if len(steps) == 1:
-        [step] = steps
-
-        def one(scope: Scope) -> Any:
-            value = scope[root]
-            return None if value is None else value.get(step)
-
-        return one
-
-    def walk(scope: Scope) -> Any:
-        value = scope[root]
-        for step in steps:
-            if value is None:
-                return None
-            value = value.get(step)
-        return value
-
-    return walk
-
-
-def _applied(run: Callable[..., Any], parts: Sequence[Evaluate]) -> Evaluate:
-    if len(parts) == 2:
-        left, right = parts
-        return lambda scope: run(left(scope), right(scope))
-    if len(parts) == 1:
-        [only] = parts
-        return lambda scope: run(only(scope))
-    return lambda scope: run(*[part(scope) for part in parts])
-
-
 _LAZY = ("and", "or", "if")
 
 
@@ -328,9 +302,9 @@ def _lazy(head: str, runs: Sequence[Evaluate], kinds: Sequence[Type], where: str
         if kind.kind not in (Kind.BOOLEAN, Kind.ANY):
             raise BadInput(f"{where}[{place}]: a condition is expected, this is {kind.kind}")
     if head == "and":
-        return (lambda scope: all(run(scope) for run in runs)), BOOLEAN
+        return closures.both(runs), BOOLEAN
     if head == "or":
-        return (lambda scope: any(run(scope) for run in runs)), BOOLEAN
+        return closures.either(runs), BOOLEAN
     if len(runs) != 3:
         raise BadInput(f'{where}: write ["if", condition, then, else]')
     if not comparable(kinds[1], kinds[2]):

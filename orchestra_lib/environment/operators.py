@@ -105,26 +105,26 @@ def _first_of(kinds: Sequence[Type]) -> Type:
 
 
 def _plus(*parts: Any) -> Any:
-    return None if None in parts else _tidy(sum(parts))
+    return None if None in parts else tidy(sum(parts))
 
 
 def _minus(left: Any, right: Any) -> Any:
-    return None if left is None or right is None else _tidy(left - right)
+    return None if left is None or right is None else tidy(left - right)
 
 
 def _times(*parts: Any) -> Any:
-    return None if None in parts else _tidy(math.prod(parts))
+    return None if None in parts else tidy(math.prod(parts))
 
 
 def _over(left: Any, right: Any) -> Any:
-    return None if left is None or not right else _tidy(left / right)
+    return None if left is None or not right else tidy(left / right)
 
 
 def _percent(amount: Any, rate: Any) -> Any:
     return None if amount is None or rate is None else cents(amount * rate / 100)
 
 
-def _tidy(number: float) -> float:
+def tidy(number: float) -> float:
     """Without the tail that binary floats leave; sums of cents stay sums of cents."""
     return number if isinstance(number, int) else round(number, 6)
 
@@ -150,7 +150,7 @@ def _compared(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _hours(start: Any, end: Any) -> Any:
-    return None if not start or not end else _tidy((moment(end) - moment(start)).total_seconds() / 3600)
+    return None if not start or not end else tidy((moment(end) - moment(start)).total_seconds() / 3600)
 
 
 def _days(start: Any, end: Any) -> Any:
