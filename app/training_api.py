@@ -1,0 +1,174 @@
+"""The routes of Training: run folders and their steps, rollouts opened as trajectories, runs started and stopped."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from app import training_files as files
+from app import training_views as views
+from app.answers import NotFound, json_body
+from orchestra_lib.codec import dumps, from_data
+from orchestra_lib.errors import BadInput
+from orchestra_lib.record import record
+from orchestra_lib.training import launching
+from orchestra_lib.training.launching import Launcher
+from orchestra_lib.unfolding import unfold
+from orchestra_lib.workbench import Workbench
+
+MOST_FOLDERS, MOST_COMPARED = 12, 4
+
+
+@record
+class Begin:
+    """A run to start: a config that ships, the name of its folder, settings over the config."""
+
+    config: str
+    name: str
+    sets: tuple[str, ...] = ()
+    beside: bool = False
+
+
+@record
+class About:
+    """A run to stop, to resume, or of which a rollout is opened."""
+
+    run: str
+    beside: bool = False
+    step: int = 0
+    number: int = 0
+
+
+def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
+    """Everything under `/training`. A run is its name under the home folder, or the whole path of its folder."""
+    made = APIRouter(tags=["training"])
+    reader = files.StepsReader()
+
+    def folder_of(run: str) -> Path:
+        folder = Path(run) if Path(run).is_absolute() else launcher.folder / launching.checked_name(run)
+        if not folder.is_dir() and launcher.launch(folder) is None:
+            raise NotFound(f"there is no run folder {str(folder)[:300]}")
+        return folder
+
+    @made.get("/training")
+    async def listed(request: Request) -> Response:
+        """Every run under the home folder, and of the folders that are given as `also`."""
+        also = request.query_params.getlist("also")[:MOST_FOLDERS]
+        return await _json(lambda: _listed(launcher, reader, also))
+
+    @made.get("/training/run")
+    async def one(run: str) -> Response:
+        """A run but for its steps: how it stands, its settings, what there is of it."""
+
+        def found() -> Any:
+            folder = folder_of(run)
+            return views.run_view(run, folder, launcher, reader.read(folder), datetime.now(UTC))
+
+        return await _json(found)
+
+    @made.get("/training/steps")
+    async def steps(run: str, after: int = -1) -> Response:
+        """The steps above `after`, and how the run stands: what a page that follows it asks for."""
+
+        def found() -> Any:
+            folder = folder_of(run)
+            state = views.state_view(folder, launcher, datetime.now(UTC))
+            rollout_steps = files.rollout_steps(folder)
+            return {**views.steps_view(reader.read(folder), after), "now": state, "rollout_steps": rollout_steps}
+
+        return await _json(found)
+
+    @made.get("/training/evaluation")
+    async def evaluation(run: str) -> Response:
+        """What an evaluation of the run wrote; null without one."""
+        return await _json(lambda: {"evaluation": files.evaluation(folder_of(run))})
+
+    @made.get("/training/rollouts")
+    async def rollouts(run: str, step: int) -> Response:
+        """The kept rollouts of a step with what each was worth."""
+
+        def found() -> Any:
+            try:
+                return views.rollouts_view(folder_of(run), step)
+            except BadInput as error:
+                raise NotFound(str(error)) from None
+
+        return await _json(found)
+
+    @made.post("/training/rollouts/open")
+    async def opened(request: Request) -> dict[str, str]:
+        """Keep one rollout in the store, where the other pages find it; one that is there already is left as it is."""
+        about = from_data(await json_body(request), About, where="rollout")
+        return {"id": await asyncio.to_thread(lambda: _open(workbench, folder_of(about.run), about))}
+
+    @made.get("/training/configs")
+    async def configs() -> Response:
+        """The settings that ship, and what is training here now."""
+        return await _json(lambda: views.starting_view(launcher, launching.configs()))
+
+    @made.post("/training/start", status_code=202)
+    async def start(request: Request) -> dict[str, Any]:
+        """Start a training run as a process of its own, which outlives the app."""
+        begin = from_data(await json_body(request), Begin, where="training")
+        wanted = (begin.config, begin.name, begin.sets)
+        return views.launch_view(await asyncio.to_thread(lambda: launcher.start(*wanted, beside=begin.beside)))
+
+    @made.post("/training/stop", status_code=202)
+    async def stop(request: Request) -> dict[str, int]:
+        """Ask a run to end after its step, with a checkpoint."""
+        about = from_data(await json_body(request), About, where="training")
+        return {"pid": await asyncio.to_thread(lambda: launcher.stop(folder_of(about.run)))}
+
+    @made.post("/training/resume", status_code=202)
+    async def resume(request: Request) -> dict[str, Any]:
+        """Go on with a run from its last checkpoint."""
+        about = from_data(await json_body(request), About, where="training")
+        going = await asyncio.to_thread(lambda: launcher.resume(folder_of(about.run), beside=about.beside))
+        return views.launch_view(going)
+
+    return made
+
+
+def _listed(launcher: Launcher, reader: files.StepsReader, also: list[str]) -> Any:
+    now = datetime.now(UTC)
+    found = {folder: _id(folder) for folder in files.folders(launcher.folder) if folder != launcher.folder}
+    for launch in launcher.launches():  # one that has no folder yet, or failed before it had one
+        if (folder := Path(launch.folder)).parent == launcher.folder:
+            found.setdefault(folder, _id(folder))
+    problems = []
+    for given in also:
+        place = Path(given)
+        if not place.is_absolute() or not place.is_dir():
+            problems.append({"folder": given[:300], "problem": "there is no such folder; give its whole path"})
+            continue
+        inside = list(files.folders(place))
+        if not any(files.is_run(folder) for folder in inside):
+            problems.append({"folder": given[:300], "problem": "it holds no training run"})
+        found |= {folder: str(folder) for folder in inside if folder not in found and files.is_run(folder)}
+    lines = [views.run_line(name, folder, launcher, reader.read(folder), now) for folder, name in found.items()]
+    return {"runs": lines, "problems": problems, "folder": str(launcher.folder)}
+
+
+def _id(folder: Path) -> str:
+    """A run under the home folder goes by its name, where that is one."""
+    try:
+        return launching.checked_name(folder.name)
+    except BadInput:
+        return str(folder)
+
+
+def _open(workbench: Workbench, folder: Path, about: About) -> str:
+    rows = files.rollouts(folder, about.step)
+    if not 0 <= about.number < len(rows):
+        raise NotFound(f"step {about.step} has {len(rows)} kept rollouts and none of number {about.number}")
+    run = views.trajectory_in(rows[about.number])
+    if workbench.journal.put(unfold(run)):
+        workbench.journal.sync()
+        workbench.store.add(run)
+    return run.id
+
+
+async def _json(make: Any) -> Response:
+    return Response(dumps(await asyncio.to_thread(make)), media_type="application/json")

@@ -1,0 +1,264 @@
+"""Training as plain data: runs in a list, one run from its folder, the rollouts of a step, runs side by side."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from app import training_files as files
+from app.training_files import Data, Steps
+from orchestra_lib.codec import from_data, to_data
+from orchestra_lib.errors import BadInput
+from orchestra_lib.training.launching import Launcher
+from orchestra_lib.trajectory import Trajectory
+
+GOING_ON = ("starting", "running")
+SHOWN = ("accuracy", "cost_usd", "latency_s", "malformed_rate", "strongest_share")
+"""Figures of the last steps in the list of runs."""
+
+LAST = 5
+"""Steps that a figure of now is the mean of: one step's is noise."""
+
+_STALE_S = 180.0
+_SPARK = 60
+
+
+# ---- state
+
+
+def state_view(folder: Path, launcher: Launcher, now: datetime) -> Data:
+    """How a run stands, in a state, a word and, where something is wrong, a line that says what."""
+    pid, launch, log = launcher.pid(folder), launcher.launch(folder), launcher.log(folder)
+    begun = {"pid": pid, "launched": launch is not None, "log": list(log)}
+    nothing = {"step": None, "steps": None, "started_at": None, "heartbeat_at": None}
+    try:
+        said = files.status(folder)
+    except BadInput as error:
+        if pid is not None:
+            return {**begun, **nothing, "state": "starting", "message": "the trainer reads its libraries"}
+        if launch is not None and not files.is_run(folder):
+            return {**begun, **nothing, "state": "failed", "message": _last_words(log)}
+        return {**begun, **nothing, "state": "unreadable", "message": str(error)}
+    if launch is not None and launch.resumed and pid is not None and said["state"] not in GOING_ON:
+        return {**begun, **said, "pid": pid, "state": "starting", "message": "it is being resumed"}
+    if said["state"] in GOING_ON and pid is None:
+        return {**begun, **said, "pid": None, **_silent(said, launch is not None, log, now)}
+    return {**begun, **said, "pid": pid}
+
+
+def _silent(said: Data, ours: bool, log: Sequence[str], now: datetime) -> Data:
+    """A run that says it goes on, without a process here: it may go on elsewhere while its heart beats."""
+    quiet = _seconds_since(said["heartbeat_at"], now)
+    if not ours and quiet is not None and quiet < _STALE_S:
+        return {"message": said["message"] or "it goes on in a process that was not started here", "elsewhere": True}
+    why = f": {words}" if ours and (words := _last_words(log)) != _NO_WORDS else ""
+    return {"state": "failed", "message": f"its process ended without saying so{why}"}
+
+
+_NO_WORDS = "its process ended and wrote nothing"
+
+
+def _last_words(log: Sequence[str]) -> str:
+    """The line that says what went wrong: the last that looks like an error, else the last."""
+    errors = [line for line in log if "error" in line.lower() or line.startswith("orchestra:")]
+    return (errors or list(log) or [_NO_WORDS])[-1]
+
+
+def _seconds_since(text: str | None, now: datetime) -> float | None:
+    try:
+        then = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return (now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds()
+
+
+# ---- the list
+
+
+def run_line(name: str, folder: Path, launcher: Launcher, steps: Steps, now: datetime) -> Data:
+    """What the list says of a run: how it stands and the mean of its last steps."""
+    state = state_view(folder, launcher, now)
+    last = steps.rows[-LAST:]
+    return {
+        "id": name,
+        "title": folder.name,
+        "folder": str(folder),
+        **{key: state[key] for key in ("state", "message", "step", "steps", "started_at", "heartbeat_at")},
+        "last_step": steps.rows[-1]["step"] if steps.rows else None,
+        "figures": {one: mean(row[one] for row in last) for one in SHOWN},
+        "compliance": {aim: mean(row["compliance"].get(aim) for row in last) for aim in _aims(last)},
+        "spark": {one: _thinned([row[one] for row in steps.rows]) for one in ("accuracy", "cost_usd")},
+        "alarms": sum(bool(row["alarms"] or row["odd"]) for row in steps.rows),
+        "config": _about(_config(folder)),
+        "simulated": _simulated(folder),
+        "final": files.final(folder) is not None,
+    }
+
+
+def mean(values: Any) -> float | None:
+    """The mean of the numbers that are known; None when none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _aims(rows: Sequence[Data]) -> list[str]:
+    return list(dict.fromkeys(aim for row in rows for aim in row["compliance"]))
+
+
+def _thinned(values: Sequence[float | None]) -> list[float | None]:
+    """At most so many points, each the mean of its stretch."""
+    size = -(-len(values) // _SPARK) or 1
+    return [mean(values[at : at + size]) for at in range(0, len(values), size)]
+
+
+# ---- one run
+
+
+def run_view(name: str, folder: Path, launcher: Launcher, steps: Steps, now: datetime) -> Data:
+    """Everything of a run but its steps and rollouts, which are asked for apart."""
+    text, config = files.config_text(folder), _config(folder)
+    return {
+        "id": name,
+        "title": folder.name,
+        "folder": str(folder),
+        **state_view(folder, launcher, now),
+        "bad_lines": steps.bad,
+        "problem": steps.problem,
+        "config_text": text,
+        "config": _about(config),
+        "simulated": _simulated(folder),
+        "checkpoints": files.checkpoints(folder),
+        "final": files.finite(files.final(folder)),
+        "rollout_steps": files.rollout_steps(folder),
+        "evaluated": (folder / "evaluation.json").exists(),
+        "command": list(launch.command[-12:]) if (launch := launcher.launch(folder)) else None,
+    }
+
+
+def steps_view(steps: Steps, after: int) -> Data:
+    """The steps above `after`; `last` tells a reader whose own last is greater that the run went back to begin anew."""
+    rows = [row for row in steps.rows if row["step"] > after]
+    return {"rows": rows, "last": steps.rows[-1]["step"] if steps.rows else 0, "bad": steps.bad}
+
+
+def _config(folder: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(files.config_text(folder) or "")
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _about(config: Mapping[str, Any]) -> Data:
+    """The settings that tell one run from another, flat: `grpo.lr` and the like."""
+    flat: Data = {}
+
+    def walk(part: Mapping[str, Any], before: str) -> None:
+        for key, value in part.items():
+            if isinstance(value, Mapping):
+                walk(value, f"{before}{key}.")
+            elif isinstance(value, (str, int, float, bool, list)):
+                flat[f"{before}{key}"[:80]] = files.finite(value) if not isinstance(value, list) else str(value)[:200]
+
+    walk(config, "")
+    return dict(list(flat.items())[:200])
+
+
+def _simulated(folder: Path) -> bool | None:
+    """Whether simulated experts answered, by the first rollout that was kept; None where nothing tells."""
+    for step in files.rollout_steps(folder)[:1]:
+        try:
+            setting = files.rollouts(folder, step)[0]["trajectory"]["setting"]
+            return any(tool.get("simulated") is True for tool in setting["tools"])
+        except (BadInput, IndexError, KeyError, TypeError, AttributeError):
+            return None
+    return None
+
+
+# ---- rollouts
+
+
+def rollouts_view(folder: Path, step: int) -> Data:
+    """The kept rollouts of a step in their groups. Raises `BadInput` when there are none."""
+    rows = files.rollouts(folder, step)
+    made = [_rollout(number, row) for number, row in enumerate(rows)]
+    return {"step": step, "rollouts": made}
+
+
+def _rollout(number: int, row: Data) -> Data:
+    try:
+        run = trajectory_in(row)
+    except BadInput as error:
+        return {"number": number, "problem": str(error)[:300], "simulated": False, **_worth(row)}
+    setting = run.setting
+    titles = {spec.name: (spec.title, str(spec.kind)) for spec in setting.tools}
+    bill = run.bill()
+    calls = [
+        {
+            "tool": call.call.tool,
+            "title": titles.get(call.call.tool, (call.call.tool, "basic"))[0],
+            "kind": titles.get(call.call.tool, ("", "basic"))[1],
+            "status": None if call.observation is None else str(call.observation.status),
+        }
+        for call in run.calls[:20]
+    ]
+    return {
+        "number": number,
+        "id": run.id,
+        "task": setting.task.text[:300],
+        "sentence": setting.sentence[:300],
+        "outcome": run.outcome,
+        "status": run.status,
+        "answer": None if run.answer is None else run.answer[:200],
+        "reasoning": [turn.generation.reasoning[:400] for turn in run.turns if turn.generation is not None][:8],
+        "calls": calls,
+        "cost_usd": bill.cost_usd,
+        "latency_s": run.latency_s,
+        "simulated": run.simulated,
+        **_worth(row, group=setting.group),
+    }
+
+
+def _worth(row: Data, group: str | None = None) -> Data:
+    numbers = {name: files.finite(row.get(name)) for name in ("reward", "advantage")}
+    known = {name: value if isinstance(value, (int, float)) else None for name, value in numbers.items()}
+    texts = {name: str(value)[:120] if (value := row.get(name)) is not None else None for name in ("why", "kind")}
+    named = row.get("group", group)
+    return {**known, **texts, "kept": bool(row.get("kept")), "group": None if named is None else str(named)[:120]}
+
+
+def trajectory_in(row: Data) -> Trajectory:
+    """The rollout of a line as the run that it was. Raises `BadInput`."""
+    found: Trajectory = from_data(row.get("trajectory"), Trajectory, where="a rollout")
+    return found
+
+
+# ---- starting
+
+
+def starting_view(launcher: Launcher, configs: Mapping[str, Path]) -> Data:
+    """What can be started here, and what goes on already."""
+    made = []
+    for name, file in configs.items():
+        try:
+            text = file.read_text("utf-8")
+            fields, said = _about(tomllib.loads(text)), _comment(text)
+        except (OSError, ValueError):  # one that cannot be read cannot be started
+            continue
+        made.append({"name": name, "fields": fields, "said": said})
+    return {"configs": made, "running": list(launcher.running()), "folder": str(launcher.folder)}
+
+
+def _comment(text: str) -> str:
+    """What a TOML file says of itself: the comment that it begins with."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# ").rstrip())
+    return " ".join(lines)[:400]
+
+
+def launch_view(launch: Any) -> Data:
+    """What was started."""
+    return {name: value for name, value in to_data(launch).items() if name in ("name", "folder", "pid", "resumed")}
