@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from orchestra_lib.generation import Generation
+from orchestra_lib.json_schema import closed
 from orchestra_lib.json_writing import spoken, well_formed
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.protocols import Situation
@@ -102,18 +103,14 @@ def openai_tools(setting: Setting) -> tuple[Mapping[str, Any], ...]:
 def action_schema(setting: Setting) -> Mapping[str, Any]:
     """One action as a JSON schema: a call of one offered tool with its own arguments, or an answer."""
     actions: list[Mapping[str, Any]] = [
-        _closed({"tool": {"const": spec.name}, "arguments": _bounded(spec.parameters)}) for spec in setting.tools
+        closed({"tool": {"const": spec.name}, "arguments": _bounded(spec.parameters)}) for spec in setting.tools
     ]
-    actions.append(_closed({"answer": {"type": "string", "maxLength": _MAX_STRING}}))
+    actions.append(closed({"answer": {"type": "string", "maxLength": _MAX_STRING}}))
     return {"oneOf": actions}
 
 
 _MAX_STRING = 700
 """Without a bound a small model's string may never close before the token limit."""
-
-
-def _closed(properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _bounded(parameters: Mapping[str, Any]) -> Mapping[str, Any]:

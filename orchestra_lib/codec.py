@@ -13,7 +13,7 @@ from typing import Annotated, Any, NotRequired, TypeVar, cast
 from pydantic import Discriminator, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from orchestra_lib.errors import BadInput, NewerSchema
+from orchestra_lib.errors import BadInput, NewerSchema, first_line
 from orchestra_lib.event import Event
 from orchestra_lib.json_writing import dumps as dumps
 from orchestra_lib.json_writing import well_formed as well_formed
@@ -98,8 +98,7 @@ class Form:
             try:
                 TypeAdapter(annotation).json_schema()
             except Exception as error:  # annotations are the user's code, and run it
-                why = str(error).strip().partition("\n")[0]
-                raise BadInput(f"the type of {name!r} has no JSON form ({why})") from None
+                raise BadInput(f"the type of {name!r} has no JSON form ({first_line(error)})") from None
         typed = {name: NotRequired[kind] if name in optional else kind for name, kind in fields.items()}
         shape = cast(Any, TypedDict)("shape", typed)  # a type checker cannot know its fields
         shape.__pydantic_config__ = {"extra": "forbid"}

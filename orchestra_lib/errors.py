@@ -92,3 +92,8 @@ class Fault:
     @classmethod
     def of(cls, error: WorldFault, *, where: str) -> "Fault":
         return cls(where=where, kind=error.kind, message=str(error))
+
+
+def first_line(error: Exception) -> str:
+    """What a foreign library's error says first; more of it is for that library's users."""
+    return str(error).strip().partition("\n")[0]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 import uvicorn
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -65,3 +66,9 @@ def watched(context, base_url, *, expected):
 
     yield opened
     assert wrong == [], wrong
+
+
+def violations(page):
+    """What axe finds against the page as it stands: rule, and the first three places."""
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found]

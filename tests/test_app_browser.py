@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import served, watched
+from browsing import served, violations, watched
 from playwright.sync_api import expect
 from scripted_workbench import ScriptedRoster
 
@@ -277,11 +276,6 @@ def test_both_pages_are_accessible_in_both_themes(open_page, scheme):
     page.goto(page.url.replace("/?", "/trajectories?"))
     expect(page.locator("#detail .lv-end")).to_be_visible(timeout=15_000)
     assert violations(page) == [], violations(page)
-
-
-def violations(page):
-    found = Axe().run(page).response["violations"]
-    return [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found]
 
 
 def test_numbers_and_foreign_signs_are_written_one_way(open_page):

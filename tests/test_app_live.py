@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import served, watched
+from browsing import served, violations, watched
 from playwright.sync_api import expect
 from scripted_workbench import ScriptedRoster
 
@@ -301,8 +300,3 @@ def test_a_narrow_screen_keeps_tabs_and_search_inside(page):
     page.goto(page.url.split("?")[0])
     page.wait_for_selector(".lv-show")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def violations(page):
-    found = Axe().run(page).response["violations"]
-    return [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found]

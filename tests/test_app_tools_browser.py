@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import served, watched
+from browsing import served, violations, watched
 from playwright.sync_api import expect
 from toolbench import ToolRoster, lab
 
@@ -28,11 +27,6 @@ def open_page(browser, base_url):
     with watched(context, base_url, expected=EXPECTED) as opened:
         yield opened
         context.close()
-
-
-def violations(page):
-    found = Axe().run(page).response["violations"]
-    return [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found]
 
 
 def test_the_catalogue_says_what_is_on_and_why_not(open_page):

@@ -5,8 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import served, watched
+from browsing import served, violations, watched
 from domain_workbench import domain_workbench
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
@@ -37,11 +36,6 @@ def opened(browser, base_url):
     with watched(context, base_url, expected=EXPECTED) as page:
         yield page
         context.close()
-
-
-def violations(page):
-    found = Axe().run(page).response["violations"]
-    return [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found]
 
 
 def test_golden_calls_are_stepped_through_by_keys_and_the_state_follows(opened):

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import note, one_line, print_json, print_table, printable
 from orchestra_lib.codec import to_data
 from orchestra_lib.environment.census import Census, census
@@ -16,7 +17,6 @@ from orchestra_lib.environment.validation import validate as problems_of
 from orchestra_lib.errors import BadInput
 from orchestra_lib.synthesis.records import draw_records, read_plan, records_text
 
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Folder = Annotated[Path, typer.Option(help="Another folder of domains; the shipped ones if left out.")]
 
 app = typer.Typer(help="Domains: list, show, validate, generate.", no_args_is_help=True)

@@ -8,6 +8,7 @@ import typer
 
 from orchestra_lib.billing import spent_on
 from orchestra_lib.cli.calibrate import against_people
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.progress import in_turn
 from orchestra_lib.cli.terminal import VERDICTS, dollars, note, one_line, print_json, print_table
 from orchestra_lib.errors import BadInput
@@ -45,7 +46,7 @@ def grade(
     again: Annotated[bool, typer.Option("--again", help="Also runs that this grader has graded before.")] = False,
     jobs: Annotated[int, typer.Option(help="So many at once.")] = 4,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Compare a judge with what people said.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Grade runs that have ended; the last grade of a run counts, and all are kept."""
     if not 1 <= jobs <= MAX_JOBS:

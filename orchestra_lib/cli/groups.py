@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from orchestra_lib import grouping
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import OUTCOMES, dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.errors import BadInput
@@ -14,8 +15,6 @@ from orchestra_lib.paths import home
 from orchestra_lib.preference import parse_preference
 from orchestra_lib.pricelist import find_table
 from orchestra_lib.store.store import Store
-
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 groups_app = typer.Typer(
     help="Groups of runs of one task, to compare: list, show, make, drop, pairs.", no_args_is_help=True

@@ -9,6 +9,7 @@ import typer
 
 from orchestra_lib import grouping
 from orchestra_lib.alignment import Difference, Pair, align
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.running import given_flags, play, preference_flags, show_end, tool_names
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
@@ -25,7 +26,6 @@ from orchestra_lib.store.store import Store
 from orchestra_lib.trajectory import Fork, Trajectory
 from orchestra_lib.workbench import Workbench
 
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Run = Annotated[str, typer.Argument(metavar="ID", help="A run's id, as `orchestra list` prints it.")]
 _DENIED_BY = {"kernel": "the kernel denied it the network", "python": "Python denied it the network"}
 

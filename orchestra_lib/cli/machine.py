@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import note, print_json, print_table
 from orchestra_lib.codec import to_data
 from orchestra_lib.errors import OrchestraError
@@ -23,7 +24,7 @@ from orchestra_lib.toolkit.local_search import index_paths
 
 def index(
     paths: Annotated[list[Path], typer.Argument(help="Folders, text files, or JSONL with title and text.")],
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Index folders or files for local_search, beside what ships."""
     report = index_paths(paths, home())
@@ -52,7 +53,7 @@ class Check:
     found: str
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+def doctor(json: Json = False) -> None:
     """Check this machine; exit code 1 when the offline default cannot work."""
     checks = list(_checks(home()))
     if json:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.terminal import note, one_line, print_json, print_table, seconds
 from orchestra_lib.codec import to_data
@@ -25,7 +26,7 @@ def models(
     ] = "list",
     name: Annotated[str | None, typer.Argument(help="Only these weights, or the endpoint to try out.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Also download more than 2 GB.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """List orchestrators, tools, weights and endpoints; fetch weights; try an endpoint out."""
     roster = Roster(home())

@@ -9,6 +9,7 @@ import typer
 
 from orchestra_lib.billing import spent_on
 from orchestra_lib.cli.json_list import json_list
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput, WorldFault
@@ -42,7 +43,6 @@ Tools = Annotated[
         "Names are those of `orchestra models`, and of the published kit: search, enhance_reasoning, call_expert."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
 @record

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib import pricecheck
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
 from orchestra_lib.ledger import repriced
@@ -19,7 +20,6 @@ from orchestra_lib.report import report
 from orchestra_lib.roster import Roster
 from orchestra_lib.store.store import Store
 
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Day = Annotated[
     datetime | None, typer.Option("--at", formats=["%Y-%m-%d"], help="Prices of this day; today (UTC) if left out.")
 ]

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from orchestra_lib.calibration import Share
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, seconds
 from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.errors import BadInput, StoreFault
@@ -19,7 +20,6 @@ from orchestra_lib.store.summary import Filter
 
 MOST_TASKS = 100_000
 _NARROWS = ("group", "tag", "tool", "orchestrator", "text", "status")
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 profile_app = typer.Typer(help="Profiles of simulated experts: list, show, tasks, fit.", no_args_is_help=True)
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import order_of, to_toml
@@ -29,7 +30,7 @@ def list_runs(
     status: Annotated[str | None, typer.Option(help="answered, cancelled, fault, …")] = None,
     group: Annotated[str | None, typer.Option(help="In this group.")] = None,
     limit: Annotated[int, typer.Option(help="Runs at most.")] = 20,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """List the latest runs."""
     with Store.open(home()) as store:
@@ -150,7 +151,7 @@ def import_runs(
     file: Annotated[Path, typer.Argument(help="JSONL of conversations, or a log of inspect_ai (.eval, .json).")],
     form: Annotated[ImportFormat, typer.Option("--format", help="What the file is.")] = ImportFormat.AUTO,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import the good rows of a file with bad ones.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Take in trajectories that were made elsewhere; what was imported once is not imported again."""
     imported = import_file(file, Journal(home()), form=form, skip_bad=skip_bad)
@@ -166,7 +167,7 @@ def import_runs(
         raise typer.Exit(1)
 
 
-def rebuild(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+def rebuild(json: Json = False) -> None:
     """Fill the query store anew from the journals, which are the truth."""
     with Store.open(home()) as store:
         if not store.owner:

@@ -10,6 +10,7 @@ from typing import Any
 from orchestra_lib.environment.operators import moment
 from orchestra_lib.environment.schema import Field, FieldType, Operation
 from orchestra_lib.errors import ModelMistake
+from orchestra_lib.json_schema import closed
 
 _ISO = {
     FieldType.DATE: re.compile(r"\d{4}-\d\d-\d\d"),
@@ -33,12 +34,17 @@ class Checker:
         self._operation = operation
         self._fields = {one.name: one for one in operation.parameters}
         self._required = tuple(one.name for one in operation.parameters if not one.optional)
+        self._texts = frozenset(
+            one.name for one in operation.parameters if one.type is FieldType.TEXT and not one.values
+        )
 
     def __call__(self, arguments: Mapping[str, Any]) -> None:
         for name in self._required:
             if arguments.get(name) is None:
                 raise ModelMistake(f"{self._operation.name}: `{name}` is missing.")
         for name, value in arguments.items():
+            if name in self._texts and isinstance(value, str):
+                continue
             field = self._fields.get(name)
             if field is None:
                 raise ModelMistake(f"{self._operation.name}: there is no `{name}`; it takes {', '.join(self._fields)}.")
@@ -124,12 +130,8 @@ def json_schema(operation: Operation) -> dict[str, Any]:
 
 
 def _object_schema(fields: tuple[Field, ...]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {one.name: _schema(one) for one in fields},
-        "required": [one.name for one in fields if not one.optional],
-        "additionalProperties": False,
-    }
+    optional = frozenset(one.name for one in fields if one.optional)
+    return closed({one.name: _schema(one) for one in fields}, optional=optional)
 
 
 def _schema(field: Field) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from orchestra_lib.environment.arguments import Checker
 from orchestra_lib.environment.calculation import calculate
 from orchestra_lib.environment.effects import Effects, Names, parameter_types
 from orchestra_lib.environment.expression import STATE, Compiler, Evaluate, Scope
+from orchestra_lib.environment.names import roots
 from orchestra_lib.environment.prose import Prose
 from orchestra_lib.environment.querying import compiled_query
 from orchestra_lib.environment.schema import Builtin, Domain, Mode, Operation, OperationKind, Rule
@@ -99,7 +100,7 @@ class _Made:
         where: str,
     ) -> None:
         self.operation, self._invariants = operation, invariants
-        self._names = tuple(one.name for one in operation.parameters)
+        self._blank: Scope = dict.fromkeys(one.name for one in operation.parameters)
         self._check = Checker(operation)
         names: Names = parameter_types(domain, operation.parameters)
         self.names = names
@@ -124,6 +125,8 @@ class _Made:
             for rule in operation.rules
         ]
         self._enforced = [(holds, error) for rule, holds, error in self.rules if rule.mode is Mode.ENFORCED]
+        needed = _needed(operation)
+        self._needed = [one for one in self._lets if one[0] in needed]
         bound = dict(names)
         self._effects = Effects(domain, compiler).compile(operation.effects, bound, f"{where}.effects")
         if operation.effects and operation.kind is not OperationKind.WRITE:
@@ -148,12 +151,14 @@ class _Made:
 
     def scope(self, state: State, arguments: Arguments) -> Scope:
         """Parameters, loads and lets. Raises `ModelMistake`."""
+        return self._scope(state, arguments, self._lets)
+
+    def _scope(self, state: State, arguments: Arguments, lets: Sequence[tuple[str, Evaluate]]) -> Scope:
         self._check(arguments)
-        scope: Scope = {name: arguments.get(name) for name in self._names}
-        scope[STATE] = state
+        scope: Scope = {**self._blank, **arguments, STATE: state}
         for name, table, key in self._loads:
             scope[name] = None if (found := key(scope)) is None else state.get(table, found)
-        for name, value in self._lets:
+        for name, value in lets:
             scope[name] = value(scope)
         return scope
 
@@ -174,7 +179,7 @@ class _Made:
             state.read = read  # as above
 
     def run(self, state: State, arguments: Arguments) -> Any:
-        scope = self.scope(state, arguments)
+        scope = self._scope(state, arguments, self._needed)
         for holds, error in self._enforced:
             if not holds(scope):
                 raise ModelMistake(error)
@@ -188,6 +193,16 @@ class _Made:
         except BaseException:
             state.rollback()
             raise
+
+
+def _needed(operation: Operation) -> frozenset[str]:
+    """The names that a run itself reads; what only the policy's own rules and planners ask for is left out."""
+    enforced = [one.when for one in operation.rules if one.mode is Mode.ENFORCED]
+    found = roots([*enforced, *operation.effects, operation.result, operation.query and operation.query.where])
+    for let in reversed(operation.lets):
+        if let.name in found:
+            found |= roots(let.value)
+    return found
 
 
 def _new_name(name: str, names: Mapping[str, Any], where: str) -> None:

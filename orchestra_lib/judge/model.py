@@ -9,6 +9,7 @@ from typing import Any
 
 from orchestra_lib.asking import ask, fenced, new_fence
 from orchestra_lib.generation import ChatRequest
+from orchestra_lib.json_schema import closed
 from orchestra_lib.json_text import objects
 from orchestra_lib.judge.verdict import Verdict, shown
 from orchestra_lib.pricing import Attempt
@@ -20,15 +21,7 @@ VERDICTS: Mapping[str, bool | None] = {"correct": True, "incorrect": False, "can
 MAX_TASK_CHARS, MAX_REFERENCE_CHARS, MAX_ANSWER_CHARS = 3_000, 2_000, 4_000
 """What a judge reads of each, so that a small one's context holds all of it."""
 
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string", "maxLength": 300},
-        "verdict": {"enum": list(VERDICTS)},
-    },
-    "required": ["reason", "verdict"],
-    "additionalProperties": False,
-}
+_SCHEMA = closed({"reason": {"type": "string", "maxLength": 300}, "verdict": {"enum": list(VERDICTS)}})
 _MAX_TOKENS = 300
 _ROLE = (
     "You grade the answer to a task. {rule} Judge only whether the result is right, not its style or length. "

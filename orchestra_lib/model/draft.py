@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from orchestra_lib.durability import sync_folder
 from orchestra_lib.model.digest import sha256_of
 from orchestra_lib.record import record
 
@@ -110,7 +111,7 @@ class Draft:
             raise SourceFault("its bytes are not the ones that were checked (SHA-256 differs), so they were deleted")
         self.sync()
         self.path.replace(self._target)
-        _sync_folder(self._target.parent)
+        sync_folder(self._target.parent)
         return self._target
 
     def holds(self, piece: Piece, start: int) -> bool:
@@ -122,11 +123,3 @@ class Draft:
                 digest.update(chunk)
                 left -= len(chunk)
         return digest.hexdigest() == piece.sha256
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from orchestra_lib.errors import BadInput, WorldFault
+from orchestra_lib.errors import BadInput, WorldFault, first_line
 
 TOOLSCALE = "nvidia/ToolScale"
 """4,063 tasks. Its card names a licence of NVIDIA's own: read it before you pass the data on."""
@@ -26,9 +26,8 @@ def fetch_dataset(repo: str = TOOLSCALE, *, revision: str | None = None) -> tupl
         tables = sorted(one.rfilename for one in about.siblings or () if one.rfilename.endswith(".parquet"))
         files = [Path(api.hf_hub_download(repo, name, revision=revision, repo_type="dataset")) for name in tables]
     except Exception as error:  # the library's many ways to say no, at any layer, all mean: not from there
-        why = str(error).partition("\n")[0]
         raise WorldFault(
-            f"{repo} cannot be had from the model hub ({type(error).__name__}: {why}); "
+            f"{repo} cannot be had from the model hub ({type(error).__name__}: {first_line(error)}); "
             "download its Parquet file by other means and give its path"
         ) from None
     if not files:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestra_lib.errors import BadInput
+from orchestra_lib.errors import BadInput, first_line
 from orchestra_lib.record import record
 
 _SHOWN = 5
@@ -45,7 +45,7 @@ def parquet_fault(file: Path) -> Iterator[None]:
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror or 'it is no Parquet file'}") from None
     except pa.ArrowException as error:
-        raise BadInput(f"{file} is no Parquet file ({_first_line(error)}); download it again") from None
+        raise BadInput(f"{file} is no Parquet file ({first_line(error)}); download it again") from None
 
 
 def read_text(file: Path) -> str:
@@ -100,7 +100,7 @@ def _read_lines(file: Path, rows: list[Row]) -> Iterator[str]:
         try:
             data = _loads(line)
         except (ValueError, RecursionError) as error:
-            yield f"{where} is no JSON ({_first_line(error)})"
+            yield f"{where} is no JSON ({first_line(error)})"
             continue
         if isinstance(data, dict):
             rows.append(Row(where=where, data=data))
@@ -114,7 +114,3 @@ def _loads(text: str) -> Any:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -15,9 +15,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from orchestra_lib.codec import SCHEMA_VERSION, from_data, to_text, well_formed
+from orchestra_lib.durability import sync_folder
 from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.record import record
-from orchestra_lib.store.journal_file import sync_folder, write_all
+from orchestra_lib.store.journal_file import write_all
 
 MAX_TAG_CHARS = 40
 MAX_NOTE_CHARS = 20_000

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import duckdb
 
-from orchestra_lib.errors import StoreFault
+from orchestra_lib.errors import StoreFault, first_line
 from orchestra_lib.record import record
 from orchestra_lib.store.migrations import migrate
 
@@ -63,7 +63,7 @@ def open_database(home: Path) -> Database:
             return _open(path, note)
         except duckdb.Error as error:
             if "Could not set lock" not in str(error):
-                note = f"{path.name} cannot be used ({_first_line(error)}); answers come from the journals alone"
+                note = f"{path.name} cannot be used ({first_line(error)}); answers come from the journals alone"
                 _log.warning(note)
     connection = _connect(":memory:", home)
     migrate(connection, where="the database in memory")
@@ -110,7 +110,7 @@ def _open(path: Path, note: str | None) -> Database:
         if not (strange or is_damage(error)):
             raise
         note = set_aside(path)
-        _log.warning("%s (%s)", note, _first_line(error))
+        _log.warning("%s (%s)", note, first_line(error))
     return Database(connection=_ready(path), path=path, note=note)
 
 
@@ -144,7 +144,3 @@ def _connect(database: str, home: Path) -> duckdb.DuckDBPyConnection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET lock_configuration = true")
     return connection
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from orchestra_lib.codec import event_from_line, event_to_line
+from orchestra_lib.durability import sync_folder
 from orchestra_lib.errors import BadInput, Fault, NewerSchema, OrchestraError, StoreFault
 from orchestra_lib.event import (
     CallStarted,
@@ -33,7 +34,7 @@ from orchestra_lib.event import (
 from orchestra_lib.grade import Grade
 from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
-from orchestra_lib.store.journal_file import held, last_kind, sync_folder, taken, write_all
+from orchestra_lib.store.journal_file import held, last_kind, taken, write_all
 from orchestra_lib.trajectory import Trajectory
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")

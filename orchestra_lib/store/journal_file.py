@@ -66,12 +66,3 @@ def write_all(descriptor: int, data: bytes) -> None:
     """Write every byte; a single write may take fewer."""
     while data:
         data = data[os.write(descriptor, data) :]
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a new file's name durable; only fsync of its folder does."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

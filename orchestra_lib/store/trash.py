@@ -9,9 +9,10 @@ import re
 import time
 from pathlib import Path
 
+from orchestra_lib.durability import sync_folder
 from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.store.journal import Journal
-from orchestra_lib.store.journal_file import sync_folder, taken
+from orchestra_lib.store.journal_file import taken
 
 _ARTEFACT = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from orchestra_lib.json_schema import closed
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.record import record
 from orchestra_lib.tool import ToolSpec
@@ -99,12 +100,7 @@ def parameter_of(spec: ToolSpec) -> tuple[str, Mapping[str, Any]]:
 def alias_schema(tool: AliasTool, offered: Sequence[str]) -> Mapping[str, Any]:
     """The schema that a call is checked against: stricter than the shown one, which has no `enum`."""
     choice = {"type": "string", "enum": list(offered)}
-    return {
-        "type": "object",
-        "properties": {tool.parameter: choice},
-        "required": [tool.parameter],
-        "additionalProperties": False,
-    }
+    return closed({tool.parameter: choice})
 
 
 def openai_tools(kit: Kit, specs: Sequence[ToolSpec], prices: PriceTable) -> tuple[Mapping[str, Any], ...]:

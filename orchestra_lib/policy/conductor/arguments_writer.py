@@ -12,6 +12,7 @@ from typing import Any
 
 from orchestra_lib.errors import ProviderFault, WorldFault
 from orchestra_lib.generation import ChatRequest, Completion
+from orchestra_lib.json_schema import closed
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.policy.conductor import verifier
 from orchestra_lib.pricing import Attempt
@@ -49,8 +50,8 @@ class ArgumentsWriter:
     ) -> Written:
         """A Python program that prints the answer: `{"code": …}`; drawn with `seed`, else the likeliest."""
         messages = [*_PROGRAM, {"role": "user", "content": _with_failures(question, failures)}]
-        schema = _object(code={"type": "string", "minLength": 6, "maxLength": 900})
-        written = await self._ask(messages, schema, PROGRAM_TOKENS, temperature=0.0 if seed is None else 0.7, seed=seed)
+        schema = closed({"code": {"type": "string", "minLength": 6, "maxLength": 900}})
+        written = await self.ask(messages, schema, PROGRAM_TOKENS, temperature=0.0 if seed is None else 0.7, seed=seed)
         if written.value is None:
             return written
         return replace(written, value={"code": verifier.mended(str(written.value["code"]))})
@@ -58,12 +59,14 @@ class ArgumentsWriter:
     async def reading(self, question: str, passages: str) -> Written:
         """What the passages say: `{"found": bool, "answer": …, "quote": …}`."""
         ask = f"Documents:\n{passages[:PASSAGE_CHARS]}\n\nQuestion: {question}"
-        schema = _object(
-            found={"type": "boolean"},
-            quote={"type": "string", "maxLength": 240},
-            answer={"type": "string", "maxLength": 240},
+        schema = closed(
+            {
+                "found": {"type": "boolean"},
+                "quote": {"type": "string", "maxLength": 240},
+                "answer": {"type": "string", "maxLength": 240},
+            }
         )
-        return await self._ask([*_READING, {"role": "user", "content": ask}], schema, READING_TOKENS)
+        return await self.ask([*_READING, {"role": "user", "content": ask}], schema, READING_TOKENS)
 
     async def arguments(self, spec: ToolSpec, question: str) -> Written:
         """Arguments for a tool of any shape, under its own schema."""
@@ -72,9 +75,9 @@ class ArgumentsWriter:
             f"{spec.description}\nSchema: {spoken(spec.parameters)}"
         )
         messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
-        return await self._ask(messages, spec.parameters, PROGRAM_TOKENS)
+        return await self.ask(messages, spec.parameters, PROGRAM_TOKENS)
 
-    async def _ask(
+    async def ask(
         self,
         messages: Sequence[Mapping[str, Any]],
         schema: Mapping[str, Any],
@@ -83,6 +86,7 @@ class ArgumentsWriter:
         temperature: float = 0.0,
         seed: int | None = None,
     ) -> Written:
+        """One object under a schema. A model that cannot be reached is a reason, and raises nothing."""
         request = ChatRequest(
             messages=tuple(messages), schema=schema, max_tokens=max_tokens, temperature=temperature, seed=seed
         )
@@ -109,10 +113,6 @@ class ArgumentsWriter:
                 if isinstance(part, Completion):
                     return part
         raise RuntimeError(f"model {self._model.name} ended its stream without a Completion; yield exactly one")
-
-
-def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _with_failures(question: str, failures: Sequence[tuple[str, str]]) -> str:

@@ -108,6 +108,13 @@ class Estimator:
             nearest=nearest,
         )
 
+    def likeness(self, text: str, others: Sequence[str]) -> tuple[float, ...]:
+        """How alike a text is to each of the others: the cosine of their embeddings."""
+        if not others:
+            return ()
+        vectors = self._embedder.embed([text, *others])
+        return tuple(float(value) for value in vectors[1:] @ vectors[0])
+
     def _vector(self, questions: Sequence[str]) -> NDArray[np.float32]:
         """Embedding and cues side by side, so that one product gives the weighted similarity."""
         embedded, cued = self._embedder.embed(questions), cues(questions)

@@ -3,6 +3,7 @@
 Each turn it reads the episode so far and takes the first that applies: answer from what was found, compute on
 it, search on, test found code, write a failed program anew, or try the tool with the highest expected
 preference reward (`choice`) among those that have not had their chance. When no tool is able it says so.
+In a domain it works as at a service desk (`desk`).
 It remembers nothing between turns, so a run can be resumed and forked anywhere.
 """
 
@@ -12,6 +13,8 @@ from collections.abc import AsyncGenerator
 from orchestra_lib.generation import Channel, Delta, Generation
 from orchestra_lib.policy.conductor import continuation, selection
 from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter
+from orchestra_lib.policy.conductor.desk.conversation import Desk
+from orchestra_lib.policy.conductor.desk.walk import DeskTurn
 from orchestra_lib.policy.conductor.estimator import Estimator
 from orchestra_lib.policy.conductor.moves import Move
 from orchestra_lib.policy.conductor.turn import Turn
@@ -38,7 +41,7 @@ class Conductor:
 
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
         """One turn: why, then the calls or the answer."""
-        turn = await asyncio.to_thread(Turn, situation, self._estimator, self._writer)
+        turn = await asyncio.to_thread(self._turn, situation)
         moving = asyncio.create_task(_move(turn))
         said = ""
         try:
@@ -52,15 +55,23 @@ class Conductor:
             yield Delta(channel=Channel.REASONING, text=rest)
         yield _generation(move, turn)
 
+    def _turn(self, situation: Situation) -> Turn | DeskTurn:
+        desk = Desk.of(situation)
+        if desk is None:
+            return Turn(situation, self._estimator, self._writer)
+        return DeskTurn(situation, desk, self._estimator, self._writer)
 
-async def _move(turn: Turn) -> Move:
+
+async def _move(turn: Turn | DeskTurn) -> Move:
     try:
+        if isinstance(turn, DeskTurn):
+            return await turn.move()
         return await continuation.follow(turn) or await selection.select(turn)
     finally:
         turn.spoken.put_nowait(None)
 
 
-def _generation(move: Move, turn: Turn) -> Generation:
+def _generation(move: Move, turn: Turn | DeskTurn) -> Generation:
     calls = tuple(
         ToolCall.of(f"call_{turn.number}_{place}", move.tool or "", arguments)
         for place, arguments in enumerate(move.arguments, start=1)

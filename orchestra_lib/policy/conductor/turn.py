@@ -1,16 +1,14 @@
 """What the conductor knows in one turn: the episode so far, the examples near the task, who may be used."""
 
-import asyncio
-from collections.abc import Awaitable
 from dataclasses import replace
 
 from orchestra_lib.policy.conductor import calculation, verifier
-from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter, Written
+from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter
 from orchestra_lib.policy.conductor.choice import FORBIDDEN, Choice, choose
+from orchestra_lib.policy.conductor.costs import Costs
 from orchestra_lib.policy.conductor.estimator import Chance, Estimator
 from orchestra_lib.policy.conductor.findings import Calculation, Finding, resolve
 from orchestra_lib.policy.conductor.progress import Progress, argument_of, succeeded, text_of
-from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import Situation
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.trajectory import Call
@@ -26,30 +24,16 @@ WITHOUT_FACTS = 0.1
 """What is left of a program's chance when the question asks for a fact."""
 
 
-class Turn:
-    """The thinking of one turn.
-
-    `attempts` and `written` gather what the model's part costs and writes; `spoken` is what can be shown
-    before the move is made, None at its end.
-    """
+class Turn(Costs):
+    """The thinking of one turn about a question."""
 
     def __init__(self, situation: Situation, estimator: Estimator, writer: ArgumentsWriter | None) -> None:
+        super().__init__(situation)
         self.setting = situation.setting
-        self.number = len(situation.turns) + 1
         self.progress = Progress.of(situation)
         self.task = self.progress.task
         self.near = estimator.near(self.task, self.progress.tools)
         self.writer = writer
-        self.attempts: list[Attempt] = []
-        self.written: list[str] = []
-        self.spoken: asyncio.Queue[str | None] = asyncio.Queue()
-
-    async def write(self, writing: Awaitable[Written]) -> Written:
-        """Let the model write, and put it on this turn's bill."""
-        written = await writing
-        self.attempts += written.attempts
-        self.written += [written.raw_text] if written.raw_text else []
-        return written
 
     def choice(self) -> Choice:
         """The tools by expected preference reward, those that had their chance ruled out."""

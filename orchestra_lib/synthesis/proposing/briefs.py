@@ -9,6 +9,7 @@ from orchestra_lib.environment.assignment import GoldenCall
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.policy_text import policy_text
 from orchestra_lib.environment.schema import FieldType, Operation
+from orchestra_lib.json_schema import closed
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.record import record
 from orchestra_lib.synthesis.candidates import Candidates
@@ -100,11 +101,11 @@ def _brief(world: World, wish: Wish, *request: str) -> Brief:
 def task_schema(world: World, wish: Wish) -> Mapping[str, Any]:
     """The JSON schema of a task: every call one of an operation with its own arguments."""
     calls = [
-        _closed({"operation": {"const": one.name}, "arguments": json_schema(one)}) for one in world.domain.operations
+        closed({"operation": {"const": one.name}, "arguments": json_schema(one)}) for one in world.domain.operations
     ]
     call = {"anyOf": calls}
-    fact = _closed({"name": _text(40), "says": _text(200), "asked_by": _list(_text(30), 1, 4)})
-    told = _closed({"value": {"type": ["string", "number"]}, "unit": _text(12), "what": _text(60)})
+    fact = closed({"name": _text(40), "says": _text(200), "asked_by": _list(_text(30), 1, 4)})
+    told = closed({"value": {"type": ["string", "number"]}, "unit": _text(12), "what": _text(60)})
     fields: dict[str, Any] = {
         "instruction": _text(500),
         "facts": _list(fact, 0, 6),
@@ -114,11 +115,7 @@ def task_schema(world: World, wish: Wish) -> Mapping[str, Any]:
     }
     if wish.refusal:
         fields["refused"] = _list(call, 1, 1)
-    return _closed(fields)
-
-
-def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return closed(fields)
 
 
 def _text(most: int) -> dict[str, Any]:
