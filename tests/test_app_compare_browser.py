@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from browsing import watched
+from browsing import violations, watched
 from episodes import events, trajectory
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
-from test_app_browser import EXPECTED, violations
+from test_app_browser import EXPECTED
 from test_app_browser import base_url as base_url
 from test_app_browser import context as context
 from test_app_browser import open_page as open_page

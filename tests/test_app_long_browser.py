@@ -3,13 +3,13 @@
 import os
 
 import pytest
+from browsing import violations
 from episodes import events
 from playwright.sync_api import expect
 from test_app_browser import base_url as base_url
 from test_app_browser import context as context
 from test_app_browser import open_page as open_page
 from test_app_browser import roster as roster
-from test_app_browser import violations
 from test_app_browser import workbench as workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from browsing import violations
 from episodes import START, events, trajectory
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
@@ -11,7 +12,6 @@ from test_app_browser import base_url as base_url
 from test_app_browser import context as context
 from test_app_browser import open_page as open_page
 from test_app_browser import roster as roster
-from test_app_browser import violations
 from test_app_browser import workbench as workbench
 
 from orchestra_lib.preference import Preference

@@ -5,14 +5,14 @@ import re
 from dataclasses import asdict, replace
 
 import pytest
-from browsing import watched
+from browsing import violations, watched
 from episodes import trajectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import expect
 from rewarding import TOOLS, preferences, rollouts
 from scripted_workbench import HOSTILE
-from test_app_browser import EXPECTED, violations
+from test_app_browser import EXPECTED
 from test_app_browser import base_url as base_url
 from test_app_browser import context as context
 from test_app_browser import open_page as open_page
