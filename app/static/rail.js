@@ -22,6 +22,7 @@ export class Rail {
     this.timer = 0;
     this.list = el("ul", { class: "lv-tabs" }); // one list for good, so that it stays scrolled where it is
     this.compare = el("a", { class: "wb-btn sm", "data-key": "compare", text: "Compare" });
+    new ResizeObserver(() => this.reveal()).observe(this.list); // a button beside it comes and goes
     put(
       byId("rail"),
       this.list,
@@ -40,8 +41,12 @@ export class Rail {
     if (id && !this.ids.includes(id)) this.ids = [...this.ids, id].slice(-MOST);
     this.keep();
     this.draw();
-    this.list.querySelector(".on")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.reveal();
     this.poll();
+  }
+
+  reveal() {
+    this.list.querySelector(".on")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   close(id) {
