@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds import call, changed, done, world
 
+from orchestra_lib.environment.canonical import canonical
 from orchestra_lib.environment.domain import domain_names, load_world
-from orchestra_lib.environment.state import State, canonical
+from orchestra_lib.environment.state import State
 from orchestra_lib.environment.trying import Caller
 from orchestra_lib.errors import ModelMistake
 

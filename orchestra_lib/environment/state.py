@@ -5,20 +5,18 @@ was changed in canonical form: equal diffs of one base mean equal states. `full_
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from orchestra_lib.environment.schema import Domain, Field, FieldType, Table
+from orchestra_lib.environment.canonical import Canonical, canonical, labelled
+from orchestra_lib.environment.canonical import Key as Key
+from orchestra_lib.environment.canonical import Record as Record
+from orchestra_lib.environment.schema import Domain, Table
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.json_writing import spoken
 
-Record = dict[str, Any]
 Records = Mapping[str, Mapping[str, Record]]
-Key = tuple[str, str]
-Canonical = Any
-"""A record as nested tuples of names and values."""
-
 Diff = Mapping[Key, Canonical]
 """Changed records in canonical form; of several new ones each has a label for its key."""
 
@@ -234,7 +232,7 @@ class State:
                 said[place] = now
             elif now != base.canonical(place):
                 found[place] = now
-        return found | said if len(said) < 2 else _labelled(found, said)
+        return found | said if len(said) < 2 else labelled(found, said)
 
     def full_hash(self) -> str:
         """The SHA-256 of all records in canonical form."""
@@ -243,69 +241,3 @@ class State:
         for place, one in self.overlay.items():
             whole[place] = canonical(base.tables[place[0]], one)
         return hashlib.sha256(repr(sorted(whole.items())).encode("utf-8", "replace")).hexdigest()
-
-
-def _labelled(found: dict[Key, Canonical], said: Mapping[Key, Canonical]) -> Diff:
-    """New records under labels in the order of what they say apart from the new keys."""
-    blank = dict.fromkeys((key for _, key in said), "<new>")
-    ordered = sorted(said, key=lambda place: (place[0], repr(_renamed(said[place], blank))))
-    labels = {key: f"<{table} {number}>" for number, (table, key) in enumerate(ordered)}
-    changed = {place: _renamed(one, labels) for place, one in found.items()}
-    return changed | {(table, labels[key]): _renamed(said[table, key], labels) for table, key in ordered}
-
-
-def _renamed(value: Canonical, names: Mapping[str, str]) -> Canonical:
-    if isinstance(value, tuple):
-        return tuple(_renamed(part, names) for part in value)
-    return names.get(value, value) if isinstance(value, str) else value
-
-
-def canonical(table: Table, record: Record) -> Canonical:
-    """A record as nested tuples that are equal when the records are.
-
-    Numbers count by value, unordered lists as multisets; null and missing are one, and free text is left out.
-    """
-    return _fields(table.fields, record)
-
-
-def _fields(fields: Sequence[Field], data: Record) -> Canonical:
-    return tuple(
-        [
-            (field.name, _PLAIN[field.type](field, value))
-            for field in fields
-            if (value := data.get(field.name)) is not None and not field.free
-        ]
-    )
-
-
-def _list(field: Field, value: Any) -> Canonical:
-    if field.fields:
-        parts = tuple([_fields(field.fields, one) for one in value])
-    else:
-        parts = tuple([_number(field, one) for one in value])
-    return tuple(sorted(parts, key=repr)) if field.unordered else parts
-
-
-def _object(field: Field, value: Any) -> Canonical:
-    return _fields(field.fields, value) if field.fields else repr(sorted(value.items()))
-
-
-def _same(field: Field, value: Any) -> Canonical:
-    return value
-
-
-def _number(field: Field, value: Any) -> Canonical:
-    """Whole floats as integers, others without the tail of binary arithmetic."""
-    if not isinstance(value, float):
-        return value
-    return int(value) if value.is_integer() else round(value, 6)
-
-
-_PLAIN: Mapping[FieldType, Callable[[Field, Any], Canonical]] = {
-    **dict.fromkeys(FieldType, _same),
-    FieldType.INTEGER: _number,
-    FieldType.NUMBER: _number,
-    FieldType.MONEY: _number,
-    FieldType.LIST: _list,
-    FieldType.OBJECT: _object,
-}

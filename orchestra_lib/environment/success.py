@@ -4,7 +4,8 @@ The state equals the golden state; the required information was said; every reco
 touched. Differences are compared as diffs of changed records, not as whole databases.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from orchestra_lib.environment.assignment import Assignment, GoldenCall
@@ -33,14 +34,17 @@ class Verdict:
         return self.state_ok and self.said_ok and self.touched_ok
 
 
-@record
 class Golden:
     """What the golden calls come to: the diff, the records they touched, their results, and raw changes."""
 
-    diff: Diff
-    touched: frozenset[Key]
-    results: tuple[Any, ...]
-    raw: Mapping[Key, Mapping[str, Any]]
+    def __init__(self, state: State, results: Sequence[Any]) -> None:
+        self.state, self.results = state, tuple(results)
+        self.touched, self.raw = _touched(state), _raw(state)
+
+    @cached_property
+    def diff(self) -> Diff:
+        """The changed records in canonical form, worked out when first asked for."""
+        return self.state.diff()
 
 
 def replay(world: World, calls: Sequence[GoldenCall], state: State | None = None) -> tuple[State, tuple[Any, ...]]:
@@ -49,22 +53,28 @@ def replay(world: World, calls: Sequence[GoldenCall], state: State | None = None
     return state, tuple(world.operations.run(state, call.operation, call.arguments) for call in calls)
 
 
-def golden_of(world: World, assignment: Assignment) -> Golden:
-    """Execute the golden calls. Raises `BadInput` that names the call which fails."""
-    state, results = world.state(), []
+def golden_of(
+    world: World,
+    assignment: Assignment,
+    state: State | None = None,
+    about: Callable[[GoldenCall], None] = lambda call: None,
+) -> Golden:
+    """Execute the golden calls, each told before it runs. Raises `BadInput` that names the call which fails."""
+    state, results = state or world.state(), []
     for place, call in enumerate(assignment.golden):
+        about(call)
         try:
             results.append(world.operations.run(state, call.operation, call.arguments))
         except ModelMistake as mistake:
             raise BadInput(f"{assignment.id}: golden call {place + 1} ({call.operation}): {mistake}") from None
-    return Golden(diff=state.diff(), touched=_touched(state), results=tuple(results), raw=_raw(state))
+    return Golden(state, results)
 
 
 class Judge:
-    """Judges episodes of one assignment; the golden calls run once."""
+    """Judges episodes of one assignment; the golden calls run once, or have run."""
 
-    def __init__(self, world: World, assignment: Assignment) -> None:
-        self.assignment, self.golden = assignment, golden_of(world, assignment)
+    def __init__(self, world: World, assignment: Assignment, golden: Golden | None = None) -> None:
+        self.assignment, self.golden = assignment, golden or golden_of(world, assignment)
 
     def __call__(self, state: State, messages: Sequence[str]) -> Verdict:
         """`messages` are what the agent said to the user, the final answer with it."""
