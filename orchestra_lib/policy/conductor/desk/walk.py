@@ -1,0 +1,254 @@
+"""The next move at a desk, the first that applies: report, do what was agreed, identify, look up, decide."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestra_lib.generation import Estimate
+from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter
+from orchestra_lib.policy.conductor.costs import Costs
+from orchestra_lib.policy.conductor.desk import writing
+from orchestra_lib.policy.conductor.desk.conversation import ANYTHING_ELSE, CONFIRM, Desk, looks
+from orchestra_lib.policy.conductor.desk.records import Known, Records, reads_next, spoken
+from orchestra_lib.policy.conductor.estimator import Estimator
+from orchestra_lib.policy.conductor.moves import Move
+from orchestra_lib.protocols import Situation
+from orchestra_lib.tool import ASK_USER, ToolSpec
+
+OPTIONS = 3
+"""So many operations are put before the model, those most like the request."""
+SHOWN = 8
+"""So many records are, those most like the request."""
+READS = 8
+"""So many records are looked up in a turn."""
+TRIES = 3
+"""So often a request is decided on before it is given up."""
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_LISTED = re.compile(r"^- ([\w ]+): (.*)$", re.MULTILINE)
+_WHO = "Could you please tell me your"
+
+
+class DeskTurn(Costs):
+    """The thinking of one turn at a desk."""
+
+    def __init__(self, situation: Situation, desk: Desk, estimator: Estimator, writer: ArgumentsWriter | None) -> None:
+        super().__init__(situation)
+        self._desk, self._estimator, self._writer = desk, estimator, writer
+        self._records = Records(desk)
+
+    async def move(self) -> Move:
+        """What is done next."""
+        desk = self._desk
+        if (told := self._report()) is not None:
+            return told
+        if desk.confirmed() and (agreed := _agreed(desk)) is not None:
+            name, arguments = agreed
+            return Move(why="The user said yes.", tool=name, arguments=(arguments,))
+        if desk.owner is None and desk.finders and (who := await self._identify()) is not None:
+            return who
+        if reads := reads_next(desk, self._records, READS):
+            tool = reads[0][0]
+            same = tuple(arguments for name, arguments in reads if name == tool)
+            return Move(
+                why=f"{self._title(tool)}: what is on record is read before anything.", tool=tool, arguments=same
+            )
+        return await self._decide()
+
+    def _report(self) -> Move | None:
+        """Tell the user what came of an action."""
+        desk = self._desk
+        names = {spec.name for spec in desk.actions}
+        acted = [call for call in desk.last if call.call.tool in names]
+        if not acted:
+            return None
+        if desk.failed and desk.failed[-1][0] is acted[-1]:
+            return _say("The operation was refused.", f"I am sorry, that is not possible: {desk.failed[-1][1]}")
+        result = desk.done[-1].result
+        told = self._records.changes(result) if isinstance(result, Mapping) else str(result)
+        return _say("It is done.", f"{self._title(acted[-1].call.tool)}: done. {told}.")
+
+    async def _identify(self) -> Move | None:
+        desk = self._desk
+        wanted = [(spec, tuple(spec.parameters.get("required", ()))) for spec in desk.finders]
+        names = tuple(dict.fromkeys(name for _, needed in wanted for name in needed))
+        said = " ".join(desk.said)
+        found = {name: _EMAIL.findall(said)[-1] for name in names if "email" in name and _EMAIL.search(said)}
+        rest = [name for name in names if name not in found and "email" not in name]
+        if rest and self._writer is not None and desk.exchanges:
+            written = await self.write(writing.identity(self._writer, rest, [one.user for one in desk.exchanges]))
+            found |= {
+                name: str(value)
+                for name, value in (written.value or {}).items()
+                if value and str(value).casefold() in said.casefold()
+            }
+        tried = [(call.call.tool, call.call.arguments) for call, _ in desk.failed]
+        for spec, needed in wanted:
+            arguments = {name: found[name] for name in needed if name in found}
+            if len(arguments) == len(needed) and (spec.name, arguments) not in tried:
+                return Move(why="The policy wants the user identified first.", tool=spec.name, arguments=(arguments,))
+        asked = sum(_WHO in one.agent for one in desk.exchanges)
+        if asked >= len(wanted):
+            return None
+        words = [" and ".join(name.replace("_", " ") for name in needed) for _, needed in wanted]
+        message = f"{_WHO} {', or your '.join(words) if not asked else words[asked]}?"
+        return _ask("The policy wants the user identified first.", message)
+
+    async def _decide(self) -> Move:
+        desk = self._desk
+        request, exchanges = desk.request
+        confirms = sum(CONFIRM in one.agent for one in exchanges)
+        if confirms >= TRIES:
+            return _say(
+                "It was tried often enough.", "I am sorry, I did not understand what you want and change nothing."
+            )
+        ranked = self._ranked(" ".join((request, *(one.user for one in exchanges))))
+        estimates = tuple(
+            Estimate(
+                tool=spec.name,
+                score=round(score, 3) if place < OPTIONS else None,
+                note=f"likeness of its description to the request {score:.2f}"
+                + ("" if place < OPTIONS else "; not put before the model"),
+            )
+            for place, (spec, score) in enumerate(ranked)
+        )
+        options = [spec for spec, _ in ranked[:OPTIONS]]
+        if self._writer is None or not options:
+            return _say(
+                "No model is here that could fill in arguments.",
+                "I am sorry, I cannot do this here: no model is at hand that could decide on it.",
+                estimates,
+            )
+        filled = {spec.name: self._filled(spec) for spec in options}
+        known = self._shown(request)
+        written = await self.write(writing.decision(self._writer, desk, self._records, options, known, filled))
+        value = dict(written.value or {})
+        if written.value is None:
+            return _say(written.why_not, "I am sorry, I cannot do that.", estimates)
+        if "say" in value:
+            return _say(f"{self._writer.model_name} answers from the records.", str(value["say"]), estimates)
+        spec = next(spec for spec in options if spec.name == value["do"])
+        given = {name: one for name, one in value.items() if name != "do"}
+        arguments = {name: one for name, one in {**filled[spec.name], **given}.items() if one not in ("", None)}
+        return await self._proposed(spec, arguments, known, estimates)
+
+    async def _proposed(
+        self, spec: ToolSpec, arguments: Mapping[str, Any], known: Sequence[str], estimates: tuple[Estimate, ...]
+    ) -> Move:
+        assert self._writer is not None
+        why = f"{self._title(spec.name)} is what {self._writer.model_name} chose."
+        if looks(spec):
+            if any(one.tool == spec.name and one.arguments == arguments for one in self._desk.done):
+                return _say(f"{why} It was looked up before.", "I am sorry, I found nothing that fits.", estimates)
+            return Move(why=why, tool=spec.name, arguments=(arguments,), estimates=estimates)
+        if (name := self._unsaid(spec, arguments)) is not None:
+            message = f"Could you please tell me the {name.replace('_', ' ')}?"
+            return Move(
+                why=f"{why} Nobody said the {name}.",
+                tool=ASK_USER,
+                arguments=({"message": message},),
+                estimates=estimates,
+            )
+        listed = "\n".join(f"- {name.replace('_', ' ')}: {one}" for name, one in arguments.items())
+        rules = self._desk.rules(spec.name)
+        if rules:
+            what = f"{spec.title} ({', '.join(f'{name} {one}' for name, one in arguments.items())})"
+            concerned = [self._records.told(one) for one in self._concerned(arguments)]
+            written = await self.write(writing.check(self._writer, what, rules, concerned or known, self._desk))
+            verdict = written.value or {"allowed": True}
+            if not verdict["allowed"]:
+                words = f"I am sorry, I cannot do that: {verdict['rule']} {verdict['fact']}"
+                return _say(f"{why} It finds a rule against it.", words, estimates)
+            why += " It finds no rule against it."
+        message = f"{spec.title}, with\n{listed}\n{CONFIRM}"
+        return _ask(why, message, estimates)
+
+    def _ranked(self, words: str) -> list[tuple[ToolSpec, float]]:
+        """The operations that could be meant and done, the most alike first."""
+        searched = len([one for one in self._desk.recent if one.tool.startswith("search_")])
+        able = [spec for spec in self._desk.actions if all(self._has(name) for name in spec.parameters["required"])]
+        if searched < 2:
+            able += [spec for spec in self._desk.tools if spec.name.startswith("search_")]
+        likeness = self._estimator.likeness(words, [f"{spec.title}. {spec.description}" for spec in able])
+        return sorted(zip(able, likeness, strict=True), key=lambda pair: -pair[1])
+
+    def _has(self, name: str) -> bool:
+        seen = self._records.candidates(name)
+        return seen is None or bool(seen)
+
+    def _filled(self, spec: ToolSpec) -> dict[str, Any]:
+        """The identifiers that can be only one."""
+        seen = {name: self._records.candidates(name) for name in spec.parameters["required"]}
+        found = {name: ids[0] for name, ids in seen.items() if ids is not None and len(ids) == 1}
+        owner: dict[str, Any] = {
+            name: self._desk.owner for name, ids in seen.items() if ids and self._desk.owner in ids
+        }
+        return {**found, **owner}
+
+    def _unsaid(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
+        """The first text that nobody said or read, unless it was asked for already."""
+        heard = " ".join((*self._desk.said, *(str(one.fields) for one in self._records.all()))).casefold()
+        asked = " ".join(one.agent for one in self._desk.exchanges)
+        properties: Mapping[str, Any] = spec.parameters["properties"]
+        for name, schema in properties.items():
+            value = arguments.get(name)
+            free = isinstance(value, str) and "enum" not in schema and not re.match(r"\d{4}-\d\d-\d\d", value)
+            missing = value is None and name in spec.parameters["required"]
+            if (missing or (free and str(value).casefold() not in heard)) and name.replace("_", " ") not in asked:
+                return name
+        return None
+
+    def _concerned(self, arguments: Mapping[str, Any]) -> list[Known]:
+        values = {str(one) for one in arguments.values()}
+        return [one for one in self._records.all() if one.id in values or one.id == self._desk.owner]
+
+    def _shown(self, request: str) -> list[str]:
+        """The records most like the request, the user's own first."""
+        owned, owner = self._records.owned(), self._desk.owner
+        searched = [one for one in self._records.all() if one not in owned and self._is_found(one)]
+        rows = [self._records.told(one) for one in (*owned, *searched) if one.id != owner]
+        profile = [self._records.told(one) for one in owned if one.id == owner]
+        if len(rows) > SHOWN:
+            likeness = self._estimator.likeness(request, rows)
+            kept = sorted(sorted(range(len(rows)), key=lambda at: -likeness[at])[:SHOWN])
+            rows = [rows[at] for at in kept]
+        return [*profile, *rows]
+
+    def _is_found(self, one: Known) -> bool:
+        """Whether a search for the open request brought it."""
+        return any(
+            done.tool.startswith("search_") and one.id in spoken("", str(done.result)) for done in self._desk.recent
+        )
+
+    def _title(self, tool: str) -> str:
+        return next((spec.title for spec in self._desk.tools if spec.name == tool), tool)
+
+
+def _say(why: str, words: str, estimates: tuple[Estimate, ...] = ()) -> Move:
+    """Words that close a request."""
+    return _ask(why, f"{words} {ANYTHING_ELSE}", estimates)
+
+
+def _ask(why: str, message: str, estimates: tuple[Estimate, ...] = ()) -> Move:
+    return Move(why=why, tool=ASK_USER, arguments=({"message": message},), estimates=estimates)
+
+
+def _agreed(desk: Desk) -> tuple[str, Mapping[str, Any]] | None:
+    """The operation that the user agreed to, read back from what was listed."""
+    message = desk.exchanges[-1].agent
+    spec = next((one for one in desk.actions if message.startswith(f"{one.title}, with\n")), None)
+    if spec is None:
+        return None
+    properties = spec.parameters["properties"]
+    listed = {name.replace(" ", "_"): text for name, text in _LISTED.findall(message)}
+    return spec.name, {name: _typed(text, properties[name]) for name, text in listed.items() if name in properties}
+
+
+def _typed(text: str, schema: Mapping[str, Any]) -> Any:
+    match schema.get("type"):
+        case "integer":
+            return int(float(text))
+        case "number":
+            return float(text)
+        case "boolean":
+            return text == "True"
+    return text
