@@ -19,14 +19,15 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from app import api, docs, sql_api, tools_api, toolscale_api
+from app import api, docs, sql_api, tools_api, toolscale_api, training_api
 from app.login import Login, check_password
-from app.pages import compare, live, reward, shell, sql, tools, toolscale, trajectories
+from app.pages import compare, live, reward, shell, sql, tools, toolscale, training, trajectories
 from app.runs import RunManager
 from app.security import LOOPBACK, Guard
 from app.synth_job import SynthJob
 from orchestra_lib.errors import BadInput
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.training.launching import Launcher
 from orchestra_lib.workbench import Workbench
 
 STATIC = Path(__file__).parent / "static"
@@ -60,7 +61,13 @@ def create_app(
     app = FastAPI(title="Orchestra Workbench", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
     app.state.runs = runs
     api.install(app, workbench, runs)
-    for router in (tools_api.router(workbench), sql_api.router(workbench), toolscale_api.router(workbench, runs, job)):
+    launcher = Launcher(workbench.home)
+    for router in (
+        tools_api.router(workbench),
+        sql_api.router(workbench),
+        toolscale_api.router(workbench, runs, job),
+        training_api.router(workbench, launcher),
+    ):
         app.include_router(router, prefix="/api")
     docs.install(app)
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
@@ -101,6 +108,8 @@ def _pages() -> gr.Blocks:
         reward.build()
     with pages.route("ToolScale", "toolscale"):
         toolscale.build()
+    with pages.route("Training", "training"):
+        training.build()
     with pages.route("Tools & prices", "tools"):
         tools.build()
     with pages.route("SQL", "sql"):

@@ -117,7 +117,8 @@ def _thinned(values: Sequence[float | None]) -> list[float | None]:
 
 def run_view(name: str, folder: Path, launcher: Launcher, steps: Steps, now: datetime) -> Data:
     """Everything of a run but its steps and rollouts, which are asked for apart."""
-    text, config = files.config_text(folder), _config(folder)
+    text, config, kept = files.config_text(folder), _config(folder), files.rollout_steps(folder)
+    tools = _tools(folder, (kept[0], kept[-1]) if kept else ())
     return {
         "id": name,
         "title": folder.name,
@@ -130,7 +131,8 @@ def run_view(name: str, folder: Path, launcher: Launcher, steps: Steps, now: dat
         "simulated": _simulated(folder),
         "checkpoints": files.checkpoints(folder),
         "final": files.finite(files.final(folder)),
-        "rollout_steps": files.rollout_steps(folder),
+        "rollout_steps": kept,
+        "tool_kinds": {str(one.get("name"))[:80]: str(one.get("kind")) for one in tools},
         "evaluated": (folder / "evaluation.json").exists(),
         "command": list(launch.command[-12:]) if (launch := launcher.launch(folder)) else None,
     }
@@ -165,14 +167,21 @@ def _about(config: Mapping[str, Any]) -> Data:
 
 
 def _simulated(folder: Path) -> bool | None:
-    """Whether simulated experts answered, by the first rollout that was kept; None where nothing tells."""
-    for step in files.rollout_steps(folder)[:1]:
+    """Whether simulated experts answered, by the first rollouts that were kept; None where nothing tells."""
+    tools = _tools(folder, files.rollout_steps(folder)[:1])
+    return any(tool.get("simulated") is True for tool in tools) if tools else None
+
+
+def _tools(folder: Path, steps: Sequence[int]) -> list[Data]:
+    """What was on offer in the kept rollouts of some steps."""
+    found: list[Data] = []
+    for step in steps:
         try:
-            setting = files.rollouts(folder, step)[0]["trajectory"]["setting"]
-            return any(tool.get("simulated") is True for tool in setting["tools"])
-        except (BadInput, IndexError, KeyError, TypeError, AttributeError):
-            return None
-    return None
+            for row in files.rollouts(folder, step)[:64]:
+                found += [tool for tool in row["trajectory"]["setting"]["tools"] if isinstance(tool, dict)]
+        except (BadInput, KeyError, TypeError):
+            continue
+    return found
 
 
 # ---- rollouts

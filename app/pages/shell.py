@@ -20,6 +20,7 @@ PAGES = (
     Page("/compare", "Compare", "Compare", "compare"),
     Page("/reward", "Reward", "Reward", "scale"),
     Page("/toolscale", "ToolScale", "ToolScale", "tree"),
+    Page("/training", "Training", "Training", "curve"),
     Page("/tools", "Tools &amp; prices", "Tools", "wrench"),
     Page("/sql", "SQL", "SQL", "cylinder"),
 )
@@ -53,6 +54,7 @@ def head(*, login: bool = False) -> str:
             "fork",
             "reward",
             "toolscale",
+            "training",
         )
     )
     script = '<script type="module" src="/wb/main.js"></script>'

@@ -51,6 +51,7 @@ const SHAPES = {
     ["rect", { x: 9.2, y: 10.2, width: 5, height: 4, rx: 1 }],
     path("M8 5.8v2.2M4.3 10.2V8h7.4v2.2"),
   ],
+  curve: [path("M2.5 2.5v11h11M4.5 5.5c2.2 0 2.4 5 5 5s2.4-2.5 4-2.5")],
   half: [circle(8, 8, 6), path("M8 2a6 6 0 0 1 0 12z", { fill: "currentColor" })],
 };
 

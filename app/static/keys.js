@@ -9,6 +9,7 @@ const PAGES = {
   c: ["/compare", "Compare"],
   r: ["/reward", "Reward"],
   s: ["/toolscale", "ToolScale"],
+  n: ["/training", "Training"],
   p: ["/tools", "Tools & prices"],
   q: ["/sql", "SQL"],
 };
@@ -65,6 +66,7 @@ function showAll(own) {
     ["g t", "Trajectories"],
     ["g r", "Reward"],
     ["g s", "ToolScale"],
+    ["g n", "Training"],
     ["g p", "Tools & prices"],
     ["g q", "SQL"],
     ["t", "switch theme"],

@@ -1,0 +1,416 @@
+// One training run, followed while it goes on: curves, why samples gave no gradient, whom it calls, and its parts.
+
+import { el, put } from "./dom.js";
+import { count, plain, plural, unknown } from "./format.js";
+import { icon } from "./icons.js";
+import { simulatedBadge } from "./marks.js";
+import { getJson, postJson } from "./server.js";
+import { Ticker } from "./ticker.js";
+import { Curve, Shares, UNITS, dumbbells, mean } from "./trainingcharts.js";
+import { evaluationView } from "./trainingevaluation.js";
+import { Rollouts } from "./trainingrollouts.js";
+import { logView, settingsView, stepsTable } from "./trainingtables.js";
+import { GOING, HEALTH, LEARNS, OF_A_RUN, aimWords, aimsIn, alarmSpans, follows, paceWords, sampleBands, spanWords, stateChip, toolBands } from "./trainingwords.js";
+
+const VIEWS = { curves: "Curves", steps: "Steps", rollouts: "Rollouts", evaluation: "Evaluation", settings: "Settings", log: "Log" };
+const [GOING_MS, IDLE_MS] = [1000, 5000];
+const FIRST = 5; // steps that "before" and "after" are the mean of
+const R_NOTE =
+  "The reward is not drawn: it is normalised within each group of rollouts, so that its mean says nothing of learning.";
+
+const address = (name, query) => `/api/training/${name}?${new URLSearchParams(query)}`;
+
+export class RunPage {
+  constructor(page) {
+    this.page = page;
+    this.id = null;
+    this.rows = [];
+    this.before = true;
+    this.ticker = new Ticker(() => this.look());
+    this.rollouts = new Rollouts(this);
+  }
+
+  leave() {
+    this.ticker.stop();
+    this.id = null;
+    this.drawn = null;
+  }
+
+  get view() {
+    const wanted = this.page.query.get("view");
+    return Object.hasOwn(VIEWS, wanted ?? "") ? wanted : "curves";
+  }
+
+  /** The step that the reader has gone to; null follows the last one. */
+  get at() {
+    const wanted = Number.parseInt(this.page.query.get("step") ?? "", 10);
+    return wanted >= 0 ? wanted : null;
+  }
+
+  get aim() {
+    const wanted = this.page.query.get("wish");
+    return this.aims.includes(wanted) ? wanted : (this.aims[0] ?? "cost");
+  }
+
+  get end() {
+    return Math.max(this.head.steps ?? 0, this.rows.at(-1)?.step ?? 0);
+  }
+
+  async show() {
+    const wanted = this.page.query.get("run");
+    if (wanted !== this.id) {
+      this.leave();
+      this.id = wanted;
+      this.rows = [];
+      if (!(await this.load())) return;
+      this.build();
+    }
+    this.draw();
+    this.ticker.next(this.pause);
+  }
+
+  get pause() {
+    return GOING.has(this.head.state) || this.waits ? GOING_MS : IDLE_MS;
+  }
+
+  async load() {
+    const { id } = this;
+    const found = await this.page.trying("The run could not be read.", () => Promise.all([getJson(address("run", { run: id })), getJson(address("steps", { run: id })), getJson(address("evaluation", { run: id })).catch(() => ({ evaluation: null }))]));
+    if (this.id !== id) return false;
+    if (!found) {
+      this.page.fill([this.page.link(OF_A_RUN, { class: "wb-btn ghost sm" }, icon("back", true), "All runs"), el("h1", { text: "Training" })]);
+      return false;
+    }
+    const [head, steps, { evaluation }] = found;
+    Object.assign(this, { head, evaluation });
+    this.take(steps);
+    return true;
+  }
+
+  /** New steps; a run that went back to a checkpoint begins anew from there. */
+  take({ rows, last }) {
+    const first = rows[0]?.step ?? Infinity;
+    this.rows = [...this.rows.filter((row) => row.step < first && row.step <= last), ...rows];
+    this.aims = aimsIn(this.rows);
+    this.spans = alarmSpans(this.rows);
+    this.odd = this.rows.filter((row) => row.odd.length);
+  }
+
+  async look() {
+    const { id } = this;
+    let found = null;
+    try {
+      found = await getJson(address("steps", { run: id, after: this.rows.at(-1)?.step ?? -1 }));
+    } catch {
+      this.lost = true; // the chip says so; the next look may find it again
+    }
+    if (this.id !== id || this.page.current !== "run") return;
+    if (found) {
+      const went = found.last < (this.rows.at(-1)?.step ?? 0);
+      if (went) found = await getJson(address("steps", { run: id })).catch(() => found);
+      const before = [this.head.state, this.rows.length, this.head.message, found.rollout_steps.length].join();
+      const was = this.head.state;
+      this.lost = false;
+      if (went) this.rows = [];
+      this.take(found);
+      Object.assign(this.head, found.now, { rollout_steps: found.rollout_steps });
+      if (was !== this.head.state) {
+        this.page.say(`The run is ${this.head.state}`);
+        this.waits = null;
+        Object.assign(this.head, await getJson(address("run", { run: id })).catch(() => ({})));
+        this.evaluation = (await getJson(address("evaluation", { run: id })).catch(() => ({}))).evaluation ?? this.evaluation;
+        if (this.id !== id) return;
+      }
+      if (before !== [this.head.state, this.rows.length, this.head.message, this.head.rollout_steps.length].join()) this.draw({ live: true });
+    }
+    this.drawState();
+    this.ticker.next(this.pause);
+  }
+
+  // ---- the frame, built once for a run
+  build() {
+    const { page } = this;
+    page.title(this.head.title);
+    this.chip = el("span", { role: "status" });
+    this.bar = el("i", {});
+    this.prog = el("div", { class: "wb-prog tn-prog", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100 }, this.bar);
+    this.pace = el("span", { class: "wb-note" });
+    this.stopButton = el("button", { class: "wb-btn danger sm", type: "button", on: { click: () => this.stop() } }, icon("stop", true), "Stop");
+    this.resumeButton = el("button", { class: "wb-btn sm", type: "button", on: { click: () => this.resume() } }, icon("play", true), "Resume");
+    this.wishes = el("span", { class: "wb-seg sm", role: "group", "aria-label": "Preference" });
+    this.tabs = el("nav", { class: "wb-tabs tn-tabs", "aria-label": "Parts of the run" });
+    this.pinned = el("span", { class: "tn-pinned" });
+    this.alerts = el("div", { class: "tn-alerts" });
+    this.body = el("div", { class: "tn-body" });
+    page.fill(
+      [
+        page.link(OF_A_RUN, { class: "wb-btn ghost sm" }, icon("back", true), "All runs"),
+        el("h1", {}, el("span", { class: "wb-sr", text: "Training run " }), plain(this.head.title)),
+        this.chip,
+        this.prog,
+        this.pace,
+        this.head.simulated ? simulatedBadge() : null,
+        el("span", { class: "wb-sp" }),
+        this.wishes,
+        this.resumeButton,
+        this.stopButton,
+      ],
+      el("div", { class: "tn-bar" }, this.tabs, this.pinned),
+      this.alerts,
+      this.body,
+    );
+    this.drawn = null;
+    this.curves = null;
+  }
+
+  draw({ live = false } = {}) {
+    const { view } = this;
+    this.drawState();
+    this.drawWishes();
+    this.drawPinned();
+    this.drawAlerts();
+    put(
+      this.tabs,
+      Object.entries(VIEWS).map(([name, title]) => this.page.link({ view: name === "curves" ? null : name }, { "aria-current": name === view ? "true" : null }, title)),
+    );
+    const changed = this.drawn !== view;
+    this.drawn = view;
+    if (view === "curves") this.drawCurves(changed);
+    else if (view === "rollouts") this.rollouts.show(this.body, changed);
+    else if (!live || changed || view === "steps" || view === "log") this.drawTable(view);
+  }
+
+  drawTable(view) {
+    const scrolled = this.body.querySelector(".tn-scroll")?.scrollTop ?? 0;
+    const made = {
+      steps: () => stepsTable(this),
+      evaluation: () => evaluationView(this.evaluation, this.head),
+      settings: () => settingsView(this.head),
+      log: () => logView(this.head),
+    }[view]();
+    put(this.body, made);
+    const list = this.body.querySelector(".tn-scroll");
+    if (list) list.scrollTop = scrolled;
+  }
+
+  drawState() {
+    const { head, rows } = this;
+    const going = GOING.has(head.state);
+    const step = Math.max(head.step ?? 0, rows.at(-1)?.step ?? 0);
+    const word = head.state === "running" && head.steps !== null ? `step ${step} of ${head.steps}` : null;
+    const shown = this.waits && going ? this.waits : (word ?? head.state);
+    if (this.chip.dataset.shown !== `${head.state} ${shown}`) put(this.chip, stateChip(head.state, shown));
+    this.chip.dataset.shown = `${head.state} ${shown}`;
+    const share = head.steps ? Math.min(1, step / head.steps) : 0;
+    this.bar.style.width = `${100 * share}%`;
+    this.prog.hidden = head.steps === null;
+    this.prog.setAttribute("aria-valuenow", String(Math.round(100 * share)));
+    this.prog.setAttribute("aria-label", `Step ${step} of ${head.steps}`);
+    const stopped = !going && head.steps !== null && head.state !== "unreadable" ? `step ${step} of ${head.steps}` : "";
+    this.pace.textContent = this.lost ? "the workbench does not answer; looking again" : [stopped, paceWords(rows, head.steps, going)].filter(Boolean).join(" · ");
+    this.stopButton.hidden = !(going && head.pid !== null);
+    this.stopButton.disabled = this.waits === "stopping";
+    this.resumeButton.hidden = !(["stopped", "failed"].includes(head.state) && head.config_text !== null && head.pid === null);
+    this.resumeButton.disabled = this.waits === "resuming";
+  }
+
+  drawWishes() {
+    this.wishes.hidden = this.aims.length < 2 || this.view !== "curves";
+    const had = this.wishes.contains(document.activeElement);
+    put(
+      this.wishes,
+      this.aims.map((aim) => el("button", { type: "button", "aria-pressed": String(aim === this.aim), text: aimWords(aim), on: { click: () => this.page.go({ wish: aim }) } })),
+    );
+    if (had) this.wishes.querySelector("[aria-pressed=true]")?.focus({ preventScroll: true });
+  }
+
+  drawPinned() {
+    put(
+      this.pinned,
+      this.at === null
+        ? null
+        : [el("span", { class: "wb-note", text: `Looking at step ${this.at}` }), this.page.link({ step: null }, { class: "wb-btn ghost sm" }, GOING.has(this.head.state) ? "Follow the run" : "Last steps")],
+    );
+  }
+
+  drawAlerts() {
+    const { head } = this;
+    const alert = (look, what, text, ...rest) => el("div", { class: `wb-alert ${look}` }, icon("warn"), el("p", {}, el("b", { text: `${what} ` }), plain(text)), ...rest);
+    const made = [];
+    if (head.state === "failed") {
+      const last = head.checkpoints.at(-1);
+      made.push(alert("bad", "The run failed.", `${head.message || "It says nothing of why."} ${last === undefined ? "There is no checkpoint to go on from." : `Resume goes on from the checkpoint of step ${last}.`}`));
+    }
+    if (head.state === "unreadable") made.push(alert("bad", "The folder cannot be read.", head.message));
+    if (head.state === "stopped" && head.message) made.push(alert("", "Stopped.", head.message));
+    if (this.odd.length) {
+      const { step, odd } = this.odd[0];
+      made.push(alert("bad", "Not a number:", `${odd.join(", ")} at step ${step}${this.odd.length > 1 ? ` and at ${plural(this.odd.length - 1, "other step")}` : ""}. What was unknown is left out of the curves.`));
+    }
+    if (head.bad_lines) made.push(alert("warn", `${plural(head.bad_lines, "line")} could not be read.`, head.problem ?? ""));
+    for (const span of this.spans.slice(-3)) made.push(alert("warn", `${spanWords(span)}.`, span.full));
+    const key = made.map((one) => one.textContent).join();
+    if (key !== this.alertKey || !this.alerts.childElementCount) put(this.alerts, made);
+    this.alertKey = key;
+  }
+
+  // ---- curves
+  buildCurves() {
+    const pick = (step) => this.page.go({ step });
+    const hover = (step) => this.hover(step);
+    const curve = (figure, target = null) => new Curve({ ...figure, target, pick, hover });
+    this.learns = LEARNS.map((figure) => curve(figure));
+    this.follow = curve(follows(this.aim), 0.85);
+    this.health = HEALTH.map((figure) => curve(figure));
+    this.bandsOfSamples = sampleBands(this.rows);
+    this.samples = new Shares({ title: "Why no gradient", words: "samples by step: kept, or left out and why", bars: true, bands: (row) => this.bandsOfSamples(row), pick, hover });
+    this.tools = toolBands(this.rows, this.head.tool_kinds);
+    this.calls = new Shares({ title: "Whom it calls", words: "share of calls by step", bars: false, bands: (row) => this.tools.bands(row), pick, hover });
+    this.bells = el("div", {});
+    this.figures = el("div", { class: "tn-wide", tabindex: "0", role: "region", "aria-label": "First and last steps" });
+    this.charts = [...this.learns, this.follow, ...this.health];
+    this.nothing = el("section", { class: "wb-panel wb-state", "aria-label": "No steps" });
+    this.curves = el(
+      "div",
+      { class: "tn-body" },
+      el("div", { class: "tn-4" }, this.learns.map((one) => one.node), this.follow.node),
+      el("div", { class: "tn-2" }, this.samples.node, this.calls.node),
+      el(
+        "div",
+        { class: "tn-3" },
+        el("section", { class: "wb-panel", "aria-label": "Before and after" }, el("header", {}, el("h2", { text: "Before and after" }), el("p", { text: `means of the first and the last ${FIRST} steps, of draws it trained on` })), this.figures, this.page.link({ view: "evaluation" }, { class: "wb-link" }, this.evaluation ? "Held-out draws with intervals" : "")),
+        el("section", { class: "wb-panel", "aria-label": "Tools before and after" }, el("header", {}, el("h2", { text: "Tools before and after" }), el("p", { text: "share of calls: hollow before, filled after" })), this.bells),
+      ),
+      el("h2", { class: "wb-cap", text: "Health of the training" }),
+      el("div", { class: "tn-4" }, this.health.map((one) => one.node)),
+      el("p", { class: "wb-note", text: R_NOTE }),
+    );
+  }
+
+  drawCurves(changed) {
+    if (!this.rows.length) {
+      this.curves = null;
+      put(this.body, this.noSteps());
+      return;
+    }
+    if (!this.curves) this.buildCurves();
+    if (changed || this.body.firstChild !== this.curves) put(this.body, this.curves);
+    const { rows, end } = this;
+    const figure = follows(this.aim);
+    if (this.follow.title !== figure.title) this.follow.retitle(figure.title, figure.get);
+    const odd = this.odd.map((row) => row.step);
+    this.bandsOfSamples = sampleBands(rows);
+    this.tools = toolBands(rows, this.head.tool_kinds);
+    for (const one of this.charts) {
+      const lost = this.odd.filter((row) => row.odd.includes(one.key) || (one === this.follow && row.odd.includes(figure.key))).map((row) => row.step);
+      one.draw([{ rows, odd: lost.length ? lost : [] }], end, this.before ? this.beforeOf(one) : null);
+    }
+    this.samples.draw(rows, end, this.spans.map((span, at) => ({ ...span, text: at === this.spans.length - 1 ? spanWords(span) : null })));
+    this.calls.said.textContent = this.tools.many ? "share of calls by step; every exercise names its tools anew" : "share of calls by step";
+    this.calls.draw(rows, end);
+    this.drawBefore();
+    this.hover(null);
+    this.curves.dataset.odd = String(odd.length);
+  }
+
+  noSteps() {
+    const words = { starting: "It is starting; the first step may take a minute.", running: "The first step is being made.", failed: "It failed before its first step.", unreadable: "There is nothing to draw." };
+    return el("section", { class: "wb-panel wb-state", "aria-label": "No steps" }, el("h3", { text: "No step was made yet" }), el("p", { text: words[this.head.state] ?? "It ended before its first step." }), this.head.log.length ? el("pre", { class: "wb-args tn-log", tabindex: "0", "aria-label": "What it wrote", text: this.head.log.slice(-8).map(plain).join("\n") }) : null);
+  }
+
+  /** What a curve is held against: the warm start on held-out draws, else the first steps. */
+  beforeOf({ key, get }) {
+    if (this.rows.length < 2 * FIRST) return null;
+    return { name: `first ${FIRST} steps`, value: mean(this.rows.slice(0, FIRST).map(get)), key };
+  }
+
+  drawBefore() {
+    const { rows } = this;
+    const [first, last] = [rows.slice(0, FIRST), rows.slice(-FIRST)];
+    const enough = rows.length >= 2 * FIRST;
+    const pairs = enough ? this.tools.bands(first[0]).map((band, at) => ({ name: band.name, look: band.look, before: mean(first.map((row) => this.tools.bands(row)[at]?.share ?? null)), after: mean(last.map((row) => this.tools.bands(row)[at]?.share ?? null)) })).reverse() : [];
+    put(this.bells, pairs.length ? dumbbells(pairs, `Share of calls before and after: ${pairs.map((one) => `${one.name} from ${Math.round(100 * one.before)} to ${Math.round(100 * one.after)} %`).join(", ")}`) : el("p", { class: "wb-note", text: enough ? "Nothing is known of the calls." : `${plural(2 * FIRST, "step")} are needed; there ${rows.length === 1 ? "is" : "are"} ${count(rows.length)}.` }));
+    const figures = [...LEARNS, ...this.aims.map(follows), HEALTH[0], HEALTH[1], HEALTH[3]];
+    const line = ({ title, unit, get }) => {
+      const [a, b] = [mean(first.map(get)), mean(last.map(get))];
+      const { text } = UNITS[unit];
+      const cell = (value, look) => el("td", { class: look }, value === null ? unknown("not known in these steps") : text(value));
+      return el("tr", {}, el("th", { scope: "row", text: title }), cell(a, "n wb-mut"), cell(b, "n tn-now"), el("td", { class: "n" }, a === null || b === null ? "" : changeWords(a, b, unit)));
+    };
+    put(
+      this.figures,
+      el(
+        "table",
+        { class: "wb-tbl tight" },
+        el("caption", { class: "wb-sr", text: "First and last steps" }),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Figure" }), ["First", "Last", "Change"].map((text) => el("th", { scope: "col", class: "n", text })))),
+        el("tbody", {}, figures.map(line)),
+      ),
+    );
+  }
+
+  hover(step) {
+    if (!this.curves) return;
+    const shown = step ?? this.at;
+    for (const one of [...this.charts, this.samples, this.calls]) one.setCursor(shown);
+  }
+
+  // ---- keys
+  step(by) {
+    if (this.view === "rollouts") return this.rollouts.turn(by);
+    if (!this.rows.length) return false;
+    const from = this.at ?? (by < 0 ? this.rows.at(-1).step + 1 : 0);
+    const next = by > 0 ? this.rows.find((row) => row.step > from) : this.rows.findLast((row) => row.step < from);
+    if (next) this.page.go({ step: next.step });
+    return true;
+  }
+
+  toRollouts() {
+    if (document.activeElement?.closest?.("a, button, summary, input, select")) return false;
+    return this.page.go({ view: "rollouts" });
+  }
+
+  nextAim() {
+    if (this.aims.length < 2) return false;
+    return this.page.go({ wish: this.aims[(this.aims.indexOf(this.aim) + 1) % this.aims.length] });
+  }
+
+  flipBefore() {
+    this.before = !this.before;
+    if (this.view === "curves" && this.curves) this.drawCurves(false);
+    this.page.say(this.before ? "First steps shown" : "First steps hidden");
+  }
+
+  turn(by) {
+    const names = Object.keys(VIEWS);
+    const next = names[(names.indexOf(this.view) + by + names.length) % names.length];
+    return this.page.go({ view: next === "curves" ? null : next });
+  }
+
+  // ---- orders
+  async stop() {
+    this.waits = "stopping";
+    this.drawState();
+    const done = await this.page.trying("The run was not stopped.", () => postJson("/api/training/stop", { run: this.id }));
+    if (!done) this.waits = null;
+    this.page.say(done ? "It ends after this step, with a checkpoint" : "The run was not stopped");
+    this.drawState();
+    this.ticker.next(GOING_MS);
+  }
+
+  async resume() {
+    this.waits = "resuming";
+    this.drawState();
+    const done = await this.page.trying("The run was not resumed.", () => postJson("/api/training/resume", { run: this.id }));
+    if (!done) this.waits = null;
+    this.drawState();
+    if (done) await this.look();
+  }
+}
+
+/** How far it went from `a` to `b`: in points for shares, in per cent for the rest. */
+export function changeWords(a, b, unit) {
+  const signed = (value, tail) => `${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${Math.abs(value)}${tail}`;
+  if (unit === "share") return signed(Math.round(100 * (b - a)), " pts");
+  return a ? signed(Math.round((100 * (b - a)) / Math.abs(a)), " %") : "";
+}
