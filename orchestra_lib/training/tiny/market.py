@@ -139,18 +139,19 @@ class Markets:
 
     def _scale(self, dice: random.Random, skills: Sequence[tuple[Skill, ...]]) -> list[int]:
         """A step for each expert."""
-        strength = [sum(map(sum, one)) / (6 * len(KINDS)) for one in skills]
+        strength = [fmean(CHANCES[_LEVELS[at]] for skill in one for at in skill) for one in skills]
         if self.kind == "inverted":
             order = sorted(range(len(skills)), key=lambda at: -strength[at])
             steps = [dice.randrange(4), *sorted(dice.randrange(9, STEPS) for _ in order[1:])]
             return [steps[order.index(at)] for at in range(len(skills))]
-        top = max(range(len(skills)), key=strength.__getitem__)
+        strongest = [at for at, one in enumerate(strength) if one == max(strength)]
+        free = self.kind in ("uniform", "all_new") or len(strongest) == len(skills)
         while True:
             if self.kind in ("uniform", "all_new") or dice.random() < 0.5:
                 steps = [dice.randrange(STEPS) for _ in skills]
             else:
-                steps = [_bounded(2 + 19 * one**1.5 + dice.uniform(-4, 4)) for one in strength]
-            if self.kind in ("uniform", "all_new") or len(skills) == 1 or steps[top] > min(steps):
+                steps = [_bounded(2 + 20 * one**2 + dice.uniform(-4, 4)) for one in strength]
+            if free or all(steps[at] > min(steps) for at in strongest):
                 return steps
 
 
