@@ -411,6 +411,6 @@ export class RunPage {
 /** How far it went from `a` to `b`: in points for shares, in per cent for the rest. */
 export function changeWords(a, b, unit) {
   const signed = (value, tail) => `${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${Math.abs(value)}${tail}`;
-  if (unit === "share") return signed(Math.round(100 * (b - a)), " pts");
+  if (unit === "share") return signed(Math.round(100 * b) - Math.round(100 * a), " pts");
   return a ? signed(Math.round((100 * (b - a)) / Math.abs(a)), " %") : "";
 }
