@@ -43,7 +43,10 @@ def differ(table: Table, one: Record, other: Record, new: Sequence[str]) -> bool
     blank = dict.fromkeys(new, NEW)
     for field in table.fields:
         left, right = one.get(field.name), other.get(field.name)
-        if left != right and _renamed(_fields((field,), one), blank) != _renamed(_fields((field,), other), blank):
+        if left == right or field.free:
+            continue
+        mine, theirs = _fields((field,), one), _fields((field,), other)
+        if mine != theirs and (not blank or _renamed(mine, blank) != _renamed(theirs, blank)):
             return True
     return False
 

@@ -69,32 +69,20 @@ def field_compared(head: str, root: str, step: str, value: Any) -> Evaluate | No
 
 def both(runs: Sequence[Evaluate]) -> Evaluate:
     """Whether all hold, in order, until one does not."""
-    if len(runs) == 2:
-        left, right = runs
-        return lambda scope: bool(left(scope) and right(scope))
-
-    def every(scope: Scope) -> bool:
-        for run in runs:
-            if not run(scope):
-                return False
-        return True
-
-    return every
+    *others, last = runs
+    if not others:
+        return lambda scope: bool(last(scope))
+    first = others[0] if len(others) == 1 else both(others)
+    return lambda scope: bool(first(scope) and last(scope))
 
 
 def either(runs: Sequence[Evaluate]) -> Evaluate:
     """Whether one holds, in order, until one does."""
-    if len(runs) == 2:
-        left, right = runs
-        return lambda scope: bool(left(scope) or right(scope))
-
-    def some(scope: Scope) -> bool:
-        for run in runs:
-            if run(scope):
-                return True
-        return False
-
-    return some
+    *others, last = runs
+    if not others:
+        return lambda scope: bool(last(scope))
+    first = others[0] if len(others) == 1 else either(others)
+    return lambda scope: bool(first(scope) or last(scope))
 
 
 def of_key(items: Evaluate, key: Evaluate, field: str) -> Evaluate:

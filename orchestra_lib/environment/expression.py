@@ -235,7 +235,9 @@ def _compared(head: str, rest: Sequence[Expression], runs: Sequence[Evaluate]) -
     if len(rest) != 2 or not isinstance(rest[0], str) or not _is_constant(rest[1]):
         return None
     root, *steps = rest[0][1:].split(".")
-    return closures.field_compared(head, root, steps[0], runs[1]({})) if rest[0][:1] == "$" and len(steps) == 1 else None
+    return (
+        closures.field_compared(head, root, steps[0], runs[1]({})) if rest[0][:1] == "$" and len(steps) == 1 else None
+    )
 
 
 def _is_constant(expression: Expression) -> bool:

@@ -131,11 +131,14 @@ class State:
 
     def get(self, table: str, key: Any) -> Record:
         """A record that a call asks for. Raises `ModelMistake` when there is none."""
-        found = self.find(table, key)
+        place = (table, key)
+        found = self.overlay.get(place) if self.overlay else None
         if found is None:
-            one = self.base.tables[table].one
-            raise ModelMistake(f"There is no {one} {str(key)[:80]!r}. Look it up first.")
-        self.read.add((table, key))
+            found = self.base.records[table].get(key)
+            if found is None:
+                one = self.base.tables[table].one
+                raise ModelMistake(f"There is no {one} {str(key)[:80]!r}. Look it up first.")
+        self.read.add(place)
         return found
 
     def records(self, table: str) -> Iterator[Record]:

@@ -1,7 +1,6 @@
 """What a golden write may be confused with: another record, payment method, value, or operation."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.environment.assignment import GoldenCall
@@ -26,13 +25,14 @@ class Perturbations:
         `methods` are the owner's payment methods.
         """
         yield "leaving a write out", None
-        for name, value in call.arguments.items():
-            field = self.fields[call.operation][name]
-            for other in self._others(field, value, methods):
-                yield f"another {_kind(field)}", replace(call, arguments={**call.arguments, name: other})
-        for name in self._writes:
-            if name != call.operation and self.fields[name].keys() == call.arguments.keys():
-                yield "another operation", replace(call, operation=name)
+        fields, name = self.fields[call.operation], call.operation
+        for argument, value in call.arguments.items():
+            for other in self._others(fields[argument], value, methods):
+                changed = {**call.arguments, argument: other}
+                yield f"another {_kind(fields[argument])}", GoldenCall(operation=name, arguments=changed)
+        for other in self._writes:
+            if other != name and self.fields[other].keys() == call.arguments.keys():
+                yield "another operation", GoldenCall(operation=other, arguments=call.arguments)
 
     def methods(self, found: Any) -> Sequence[str]:
         """The payment methods of the owner whom the first golden call finds."""
@@ -58,9 +58,13 @@ class Perturbations:
         """Another record of the same owner, and the first other one of the table."""
         base, owner = self._world.base, self._routes.tables[table].owner
         mine = base.records[table].get(key)
-        found = [one for one in base.index(table, owner).get(mine[owner], ()) if one != key] if owner and mine else []
+        alike = base.index(table, owner).get(mine[owner], ()) if owner and mine else ()
+        found = next((one for one in alike if one != key), None)
+        if found is not None:
+            yield found
         other = next(one for one in base.records[table] if one != key)
-        yield from dict.fromkeys((*found[:1], other))
+        if other != found:
+            yield other
 
 
 def _kind(field: Field) -> str:

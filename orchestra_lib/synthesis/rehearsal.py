@@ -33,6 +33,11 @@ class Watched(State):
         self.looked.add((table, key))
         return super().find(table, key)
 
+    def get(self, table: str, key: Any) -> Record:
+        """The same. Raises as usual."""
+        self.looked.add((table, key))
+        return super().get(table, key)
+
     def records(self, table: str) -> Iterator[Record]:
         """All records of a table."""
         self.looked.add(table)
