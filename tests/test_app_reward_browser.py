@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 import pytest
 from browsing import violations, watched
+from episodes import TOOLS as PLAYED
 from episodes import trajectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,6 +29,9 @@ IN_PAGE = """async ({ rollouts, tools, weights, mode }) => {
     const { report } = await import("/wb/rewardmath.js");
     return JSON.stringify(report(rollouts, tools, weights, mode));
 }"""
+
+EIGHT = tuple(replace(PLAYED[0], name=f"tool-{n}", title=f"Code interpreter {n}") for n in range(7)) + PLAYED[:1]
+"""Tools on offer, of which the stored runs call the last."""
 
 
 def rollout(run_id, *, outcome=True, tokens=1000, **changes):
@@ -52,6 +56,7 @@ def filled(workbench):
             rollout("told-wrong", outcome=False, **told),
             rollout("told-open", outcome=None, **told),
             *(rollout(f"failed-{n}", outcome=False, group="failed") for n in range(3)),
+            *(rollout(f"eight-{n}", tokens=n + 1, group="eight", tools=EIGHT) for n in range(3)),
             rollout("odd-1", group="odd"),
             rollout("odd-2", group="odd", task="Another?"),
             *(rollout(f"hostile-{n}", group=HOSTILE, task=HOSTILE, orchestrator=HOSTILE) for n in range(2)),
@@ -200,6 +205,19 @@ def test_without_a_tool_the_rollouts_that_called_it_are_left_out(show):
     cell(page, "told-dear", "kept").hover()
     expect(page.locator("#why")).to_contain_text("it called Coder, which is not on offer here")
     page.wait_for_url("**without=coder*")
+
+
+def test_eight_tools_and_costs_far_below_a_cent_leave_every_number_whole(show):
+    weighed = "".join(f"&w.tool.tool-{n}=1" for n in range(7))
+    page = show(f"/reward?group=eight&w.cost=1{weighed}")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(page.locator(".rw-t .rw-fad")).to_have_count(11)
+    expect(cell(page, "eight-0", "raw").nth(8)).to_have_text(re.compile(r"^\$0\.\d{4,9}$"))
+    cut = page.eval_on_selector_all(
+        ".rw-scroll, .rw-t tbody td",
+        "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.textContent)",
+    )
+    assert cut == []
 
 
 def test_a_group_that_teaches_nothing_says_why(show):

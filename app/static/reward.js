@@ -89,10 +89,13 @@ class Reward {
         "section",
         { class: "wb-panel cp-choose" },
         el("header", {}, el("h2", { text: "Choose a group of rollouts" })),
-        el("p", {
-          class: "wb-note",
-          text: "A group is one task played several times: `orchestra run … --group 4`, or runs that you group in Trajectories.",
-        }),
+        el(
+          "p",
+          { class: "wb-note" },
+          "A group is one task played several times: ",
+          el("code", { text: "orchestra run … --group 4" }),
+          ", or runs that you group in Trajectories.",
+        ),
         list,
         el("a", { class: "wb-btn primary", href: "/reward?example", text: "Open the worked example" }),
         el("p", { class: "wb-note", text: "Three made-up rollouts whose ranks the two arithmetics turn round." }),

@@ -1,7 +1,7 @@
 // What the two arithmetics make of the solved rollouts: their ranks side by side, and the reward against the cost.
 
 import { put, svg } from "./dom.js";
-import { plain, usd } from "./format.js";
+import { fineUsd, plain, usd } from "./format.js";
 import { fixed } from "./rewardwhy.js";
 
 const WIDTH = 430;
@@ -126,7 +126,7 @@ function axis(sorted) {
   const [least, most] = [sorted[0], sorted.at(-1)];
   const log = least > 0 && most / least > 1.5;
   const words = `cost of the rollout, USD${log ? ", log" : ""}`;
-  const shown = (value) => (value === 0 ? "$0" : value < 0.001 ? `$${value.toPrecision(1)}` : usd(value));
+  const shown = (value) => (value === 0 ? "$0" : value < 0.01 && value >= 0.0001 ? `$${value.toPrecision(2)}` : fineUsd(value));
   if (!log) {
     const end = most || 1;
     const ticks = (most ? [0, 0.5, 1] : [0]).map((share) => [share * end, shown(share * end)]);

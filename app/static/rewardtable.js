@@ -3,18 +3,19 @@
 // that what changes in one is laid out there alone, and rows out of sight are neither laid out nor painted.
 
 import { el, put, svg } from "./dom.js";
-import { plain, seconds, usd } from "./format.js";
+import { fineUsd, plain, seconds } from "./format.js";
 import { kindBox } from "./marks.js";
 import { faders } from "./rewardfaders.js";
 import { fixed, short as brief, titleOf } from "./rewardwhy.js";
 
 const BAR = 150; // px
-const ADVANTAGE = 22; // px for an advantage of 1
+const ADVANTAGE = 18; // px for an advantage of 1
 const KEYS = 7;
+const FINE = 8; // characters; a longer cost needs a wider column
 const ROW = 30; // px, the height of a row
 const NEAR = 2; // rows
 const MANY = 24; // rows; more of them change places only when the fader rests, and without gliding
-const MOST = 46; // px, an advantage of about 2
+const MOST = 38; // px, an advantage of about 2
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class RewardTable {
@@ -45,8 +46,10 @@ export class RewardTable {
     for (const rollout of rollouts) this.rows.set(rollout.id, this.row(rollout, raw, lab));
     const tools = raw.length - 2;
     this.table.classList.toggle("wide", !narrow);
-    this.table.style.setProperty("--rw-tools", tools ? `repeat(${tools},minmax(28px,28fr))` : " ");
+    this.table.style.setProperty("--rw-tools", tools ? `repeat(${tools},minmax(24px,28fr))` : " ");
     this.table.style.setProperty("--rw-parts", names.length);
+    const fine = rollouts.some(({ cost_usd }) => cost_usd !== null && fineUsd(cost_usd).length > FINE);
+    this.table.style.setProperty("--rw-cost", fine ? "74px" : "58px");
     put(
       this.table,
       el("caption", { class: "wb-sr", text: "Reward of every rollout, stage by stage" }),
@@ -78,7 +81,7 @@ export class RewardTable {
         { class: "st" },
         el("td"),
         stage("1", "raw", raw.length, { class: "stage" }),
-        stage("2", "min-max over the group", this.names.length, staged, el("small", { text: " × the weight of its fader" })),
+        stage("2", "min-max over the group", this.names.length, staged, el("small", { text: " × weight" })),
         stage("3", "weighted", 1, staged),
         stage("4", "gate", 1, gap),
         stage("5", "sum R", 1),
@@ -110,7 +113,7 @@ export class RewardTable {
     for (const key of ["weighted", "gate", "reward", "rank", "advantage", "kept"]) cells[key] = number(key);
     cells.parts.forEach((cell) => cell.classList.add("cell"));
     const bars = this.names.map((name, at) => svg("polygon", { class: barClass(name, at, data) }));
-    cells.weighted.append(svg("svg", { width: BAR, height: 22, "aria-hidden": "true" }, bars), srText());
+    cells.weighted.append(svg("svg", { viewBox: `0 0 ${BAR} 22`, preserveAspectRatio: "none", height: 22, "aria-hidden": "true" }, bars), srText());
     const mark = el("i");
     const value = el("span");
     cells.advantage.classList.add("rw-adv");
@@ -170,7 +173,7 @@ export class RewardTable {
     this.names
       .filter((name) => name !== "outcome")
       .forEach((name, n) => {
-        if (name === "cost") write(row, `raw.${n}`, row.cells.raw[n], rollout.cost_usd === null ? null : usd(rollout.cost_usd));
+        if (name === "cost") write(row, `raw.${n}`, row.cells.raw[n], rollout.cost_usd === null ? null : fineUsd(rollout.cost_usd));
         else if (name === "latency")
           write(row, `raw.${n}`, row.cells.raw[n], rollout.latency_s === null ? null : seconds(rollout.latency_s));
         else {
@@ -253,7 +256,7 @@ export class RewardTable {
     const { cells } = row;
     cells.parts.forEach((cell, n) => write(row, `part.${n}`, cell, "—", "cell none"));
     row.cells.weighted.classList.add("left");
-    row.cells.weighted.lastChild.textContent = "left out of the group";
+    row.cells.weighted.lastChild.textContent = "left out";
     for (const key of ["gate", "reward", "rank"]) write(row, key, cells[key], "—", "none");
     row.mark.style.setProperty("width", "0");
     write(row, "advantage", row.value, "—");
