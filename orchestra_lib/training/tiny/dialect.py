@@ -77,7 +77,7 @@ class TinyDialect:
     def read(self, ids: Sequence[int], situation: Situation) -> Generation:
         """A call of one expert with the whole task, or the last result as the answer."""
         said, text = tuple(ids), voc.words(tuple(ids))
-        thought = voc.words(said[:-4]) if len(said) > 4 else ""
+        thought = voc.words(said[: said.index(ID[voc.CALL])]) if ID[voc.CALL] in said else ""
         calls: tuple[ToolCall, ...] = ()
         answer: str | None = None
         if said == (ID[voc.ANSWER], self.eos):
@@ -95,14 +95,21 @@ class TinyDialect:
         )
 
     def _called(self, said: tuple[int, ...], setting: Setting) -> str | None:
-        """The tool that is called; None unless it is a thought of one piece, one call and the end."""
-        if len(said) < 5 or said[-1] != self.eos or said[-4] != ID[voc.CALL] or not _THOUGHT.issuperset(said[:-4]):
+        """The tool that is called; None unless it is a thought of one piece, one call and the end.
+
+        A call is the name, or the place in the offer and the name, which then decides.
+        """
+        head, name = said[:-3], said[-3:-1]
+        if head and head[-1] in _PLACES:
+            head = head[:-1]
+        if len(head) < 2 or said[-1] != self.eos or head[-1] != ID[voc.CALL] or not _THOUGHT.issuperset(head[:-1]):
             return None
-        by_ids = {name_ids(alias): name for name, alias in aliases(setting.tools).items()}
-        return by_ids.get((said[-3], said[-2]))
+        by_ids = {name_ids(alias): tool for tool, alias in aliases(setting.tools).items()}
+        return by_ids.get((name[0], name[1]))
 
 
 _ASSISTANT = ID[voc.ASSISTANT]
+_PLACES = frozenset(ID[voc.place(number)] for number in range(voc.PLACES))
 _THOUGHT = frozenset(
     number
     for text, number in ID.items()

@@ -70,7 +70,8 @@ def _demonstration(
     failed = True
     while failed:
         thought, name = _choice(market, plan, seen, tried, named, dice)
-        said = [ID[plan], *thought, ID[voc.CALL], *name_ids(name), ID[voc.END]]
+        place = [] if plan == "named" else [ID[voc.place([one for one, _ in seen].index(name))]]
+        said = [ID[plan], *thought, ID[voc.CALL], *place, *name_ids(name), ID[voc.END]]
         tried.append(name)
         failed = len(tried) == 1 and len(seen) > 2 and dice.random() < _FAILS
         result = [ID[voc.RESULT], ID[voc.FAILED if failed else voc.WORKED], ID[voc.ASSISTANT]]
