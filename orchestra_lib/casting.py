@@ -17,7 +17,7 @@ from orchestra_lib.forking import AskedCall, Edited
 from orchestra_lib.limits import Limits
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.preference import Preference
-from orchestra_lib.protocols import Policy, Tool
+from orchestra_lib.protocols import ParticularPolicy, Policy, Tool
 from orchestra_lib.record import record
 from orchestra_lib.roster import Roster
 from orchestra_lib.task import Assigned
@@ -108,7 +108,7 @@ class Casting:
         if order.orchestrator == TRY_OUT:
             return self._by_hand(order)
         if order.protocol == chat.PROTOCOL:
-            return self._roster.orchestrator(order.orchestrator), self._chosen(order.tools)
+            return self._conducting(self._roster.orchestrator(order.orchestrator), order.tools)
         if order.protocol != toolorchestra.PROTOCOL:
             raise BadInput(_no_protocol(order.protocol))
         policy, tools = self._roster.ensemble(order.orchestrator)
@@ -127,10 +127,21 @@ class Casting:
         if order.orchestrator == TRY_OUT:
             raise BadInput("a tool is tried out without an assignment")
         if order.protocol == chat.PROTOCOL:
-            return self._roster.orchestrator(order.orchestrator), (*stage.tools, *self._chosen(others))
+            policy, chosen = self._roster.orchestrator(order.orchestrator), self._chosen(others)
+            return checked(policy, (*stage.tools, *chosen))
         if order.protocol != toolorchestra.PROTOCOL:
             raise BadInput(_no_protocol(order.protocol))
         return self._roster.ensemble_in_domain(order.orchestrator, policy_text(stage.world.domain), stage.tools)
+
+    def _conducting(self, policy: Policy, names: tuple[str, ...] | None) -> tuple[Policy, tuple[Tool, ...]]:
+        """A policy with the tools that were asked for; one that takes only some chooses among those at hand.
+
+        To choose such a policy is to ask for simulated experts, where it takes them.
+        """
+        if names is None and isinstance(policy, ParticularPolicy):
+            names = policy.choose([spec for spec, why in self._roster.tools() if why is None or spec.simulated])
+            return checked(policy, tuple(self._roster.tool(name) for name in names))
+        return checked(policy, self._chosen(names))
 
     def _by_hand(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
         tools = self._chosen(order.tools or ())
@@ -158,6 +169,13 @@ class Casting:
                 tool = self._roster.tool(name)
             chosen[tool.spec.name] = tool
         return tuple(chosen.values())
+
+
+def checked(policy: Policy, tools: tuple[Tool, ...]) -> tuple[Policy, tuple[Tool, ...]]:
+    """Both, where the policy can conduct the tools. Raises `BadInput`."""
+    if isinstance(policy, ParticularPolicy) and (why := policy.refusal([tool.spec for tool in tools])) is not None:
+        raise BadInput(f"{policy.spec.name} cannot conduct this: {why}")
+    return policy, tools
 
 
 def edited(policy: Policy, tools: Sequence[Tool], asked: AskedCall | None, history: Sequence[Event]) -> Policy:

@@ -58,6 +58,18 @@ class Policy(Protocol):
     def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]: ...
 
 
+@runtime_checkable
+class ParticularPolicy(Policy, Protocol):
+    """A policy that can only conduct some tools, such as one that was trained on them.
+
+    `choose` names those of the tools at hand that it takes when nobody says which. `refusal` says why it cannot conduct
+    these together, with the remedy; None when it can.
+    """
+
+    def choose(self, tools: Sequence[ToolSpec]) -> tuple[str, ...]: ...
+    def refusal(self, tools: Sequence[ToolSpec]) -> str | None: ...
+
+
 @record
 class ToolResult:
     """What a tool hands back. `attempts` are given by tools that pay for models or services.

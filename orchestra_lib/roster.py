@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Protocol
 
 from orchestra_lib import chat, toolorchestra
 from orchestra_lib.chat import CallStyle
@@ -61,7 +62,7 @@ _log = logging.getLogger(__name__)
 class Offer:
     """One orchestrator in a picker. `off` says why it cannot be used now; None means it can.
 
-    `protocols` are those it can conduct over, the usual one first.
+    `protocols` are those it can conduct over, the usual one first. `simulated` ones conduct simulated experts alone.
     """
 
     name: str
@@ -69,12 +70,21 @@ class Offer:
     note: str
     off: str | None = None
     protocols: tuple[str, ...] = (chat.PROTOCOL,)
+    simulated: bool = False
+
+
+class Conductors(Protocol):
+    """More orchestrators than the roster knows by itself, such as trained ones. `policy` raises `BadInput`."""
+
+    def offers(self) -> Sequence[Offer]: ...
+    def policy(self, name: str) -> Policy: ...
 
 
 class Roster:
     """Builds orchestrators and tools for one home folder; models start when first used.
 
     `environ` gives addresses and keys; a key is read when a request is made and kept nowhere.
+    `others` are further orchestrators, which whoever stands above this floor adds.
     """
 
     def __init__(self, home: Path, environ: Mapping[str, str] = os.environ) -> None:
@@ -91,6 +101,7 @@ class Roster:
         self._search = LocalSearch(home)
         web = WebSearch.of(environ, Recordings(home / "web-cache"))
         self._cancel_fetch = threading.Event()
+        self.others: list[Conductors] = []
         self._tools: dict[str, tuple[Tool, Callable[[], str | None]]] = {
             "code_interpreter": (self._interpreter, self._interpreter.availability),
             "local_search": (self._search, lambda: None),
@@ -168,6 +179,7 @@ class Roster:
             *self._local_offers(),
             *self._catalogue_offers(),
             *self._oracle_offers(),
+            *(offer for source in self.others for offer in source.offers()),
         )
 
     def orchestrator(self, name: str) -> Policy:
@@ -188,6 +200,9 @@ class Roster:
             )
         if off[name] is not None:
             raise BadInput(f"the orchestrator {name} is off: {off[name]}")
+        for source in self.others:
+            if any(offer.name == name for offer in source.offers()):
+                return source.policy(name)
         if name == "free-loop":
             return ChatPolicy(
                 PolicySpec(name=name, priced_as=CODER, max_input_tokens=4096, max_output_tokens=400),
