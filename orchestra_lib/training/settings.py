@@ -14,6 +14,7 @@ from orchestra_lib.configuration import merged, to_toml
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
 from orchestra_lib.reward import Mode
+from orchestra_lib.training.cluster import Cluster
 
 Bad = Literal["mask", "penalise"]
 """What becomes of a badly formed move: it leaves the loss, as in the paper, or its rollout is paid the penalty."""
@@ -128,8 +129,8 @@ class Settings:
     """All of a run. `scale` names what is trained: tiny, small, or `package.module` of one's own.
 
     `course` are the scale's own settings, which it checks. `trl` goes to TRL's `GRPOConfig` as it is, over what is
-    made of the rest. `vllm_url` is where a vLLM server of TRL's samples in place of this process. With `trackio`
-    the steps are also logged there. `output_dir` None is a folder of the run's name in the home folder.
+    made of the rest. `vllm_url` is where a vLLM server of TRL's samples in place of this process; `cluster` says what
+    machines a large run is planned for. With `trackio` the steps are also logged there. `output_dir` None is a folder of the run's name in the home folder.
     """
 
     name: str
@@ -143,6 +144,7 @@ class Settings:
     alarms: AlarmSettings = field(default_factory=AlarmSettings)
     checkpoint: Saving = field(default_factory=Saving)
     vllm_url: str | None = None
+    cluster: Cluster | None = None
     trackio: bool = False
     trl: Mapping[str, Any] = field(default_factory=dict)
 
