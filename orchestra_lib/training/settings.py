@@ -130,7 +130,8 @@ class Settings:
 
     `course` are the scale's own settings, which it checks. `trl` goes to TRL's `GRPOConfig` as it is, over what is
     made of the rest. `vllm_url` is where a vLLM server of TRL's samples in place of this process; `cluster` says what
-    machines a large run is planned for. With `trackio` the steps are also logged there. `output_dir` None is a folder of the run's name in the home folder.
+    machines a large run is planned for. With `trackio` the steps are also logged there. `output_dir` None is a folder
+    of the run's name in the home folder.
     """
 
     name: str
