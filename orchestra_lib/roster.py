@@ -24,6 +24,7 @@ from orchestra_lib.players import LocalOrchestrators, policy_of, tool_name, tool
 from orchestra_lib.policy.baseline import at_random, cheapest, nearest, strongest
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.policy.conductor.arguments_writer import BEGINNINGS
+from orchestra_lib.policy.conductor.desk.writing import BEGINNING
 from orchestra_lib.policy.conductor.estimator import Estimator, WordEmbedder
 from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.conductor.policy import Conductor
@@ -93,7 +94,7 @@ class Roster:
         self._models = {
             name: EmbeddedModel(name, partial(self.weights.path, name), home) for name in (CODER, GENERALIST)
         }
-        for beginning in BEGINNINGS:
+        for beginning in (*BEGINNINGS, BEGINNING):  # the last is read when first somebody works in a domain
             self._models[CODER].expect(beginning)
         self.endpoints = Endpoints.load(home, environ)
         self._local = LocalOrchestrators(self.weights, home)

@@ -91,9 +91,9 @@ class Records:
                 continue
             if isinstance(value, list):
                 new = [one for one in value if one not in (before.get(name) or [])]
-                parts += [f"{_words(name)}: {spoken(name, one)}" for one in new]
+                parts += [f"{plain(name)}: {spoken(name, one)}" for one in new]
             elif before.get(name) != value or _MONEY.search(name):
-                parts.append(f"{_words(name)}: {spoken(name, value)}")
+                parts.append(f"{plain(name)}: {spoken(name, value)}")
         return "; ".join(parts)
 
     def _field(self, name: str, value: Any) -> str:
@@ -147,13 +147,14 @@ def spoken(name: str, value: Any) -> str:
     if isinstance(value, int | float) and _MONEY.search(name):
         return f"−${-value:,.2f}" if value < 0 else f"${value:,.2f}"
     if isinstance(value, Mapping):
-        return " ".join(f"{_words(key)} {spoken(key, one)}" for key, one in value.items() if not _empty(one))
+        return " ".join(f"{plain(key)} {spoken(key, one)}" for key, one in value.items() if not _empty(one))
     if isinstance(value, list):
         return " and ".join(spoken(name, one) for one in value)
     return str(value)
 
 
-def _words(name: str) -> str:
+def plain(name: str) -> str:
+    """A name of a field as words."""
     return name.replace("_", " ")
 
 

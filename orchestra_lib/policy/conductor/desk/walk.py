@@ -1,7 +1,8 @@
 """The next move at a desk, the first that applies: report, do what was agreed, identify, look up, decide."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.generation import Estimate
@@ -9,18 +10,21 @@ from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter
 from orchestra_lib.policy.conductor.costs import Costs
 from orchestra_lib.policy.conductor.desk import writing
 from orchestra_lib.policy.conductor.desk.conversation import ANYTHING_ELSE, CONFIRM, Desk, looks
-from orchestra_lib.policy.conductor.desk.records import Known, Records, reads_next, spoken
+from orchestra_lib.policy.conductor.desk.likeness import ranked
+from orchestra_lib.policy.conductor.desk.records import Known, Records, plain, reads_next, spoken
 from orchestra_lib.policy.conductor.estimator import Estimator
 from orchestra_lib.policy.conductor.moves import Move
 from orchestra_lib.protocols import Situation
 from orchestra_lib.tool import ASK_USER, ToolSpec
 
-OPTIONS = 3
+OPTIONS = 4
 """So many operations are put before the model, those most like the request."""
 SHOWN = 8
 """So many records are, those most like the request."""
 READS = 8
 """So many records are looked up in a turn."""
+SEARCHES = 2
+"""So many searches are made for a request."""
 TRIES = 3
 """So often a request is decided on before it is given up."""
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -89,87 +93,62 @@ class DeskTurn(Costs):
         asked = sum(_WHO in one.agent for one in desk.exchanges)
         if asked >= len(wanted):
             return None
-        words = [" and ".join(name.replace("_", " ") for name in needed) for _, needed in wanted]
+        words = [" and ".join(map(plain, needed)) for _, needed in wanted]
         message = f"{_WHO} {', or your '.join(words) if not asked else words[asked]}?"
         return _ask("The policy wants the user identified first.", message)
 
     async def _decide(self) -> Move:
         desk = self._desk
         request, exchanges = desk.request
-        confirms = sum(CONFIRM in one.agent for one in exchanges)
-        if confirms >= TRIES:
-            return _say(
-                "It was tried often enough.", "I am sorry, I did not understand what you want and change nothing."
-            )
-        ranked = self._ranked(" ".join((request, *(one.user for one in exchanges))))
-        estimates = tuple(
-            Estimate(
-                tool=spec.name,
-                score=round(score, 3) if place < OPTIONS else None,
-                note=f"likeness of its description to the request {score:.2f}"
-                + ("" if place < OPTIONS else "; not put before the model"),
-            )
-            for place, (spec, score) in enumerate(ranked)
-        )
-        options = [spec for spec, _ in ranked[:OPTIONS]]
-        if self._writer is None or not options:
-            return _say(
-                "No model is here that could fill in arguments.",
-                "I am sorry, I cannot do this here: no model is at hand that could decide on it.",
-                estimates,
-            )
-        filled = {spec.name: self._filled(spec) for spec in options}
-        known = self._shown(request)
-        written = await self.write(writing.decision(self._writer, desk, self._records, options, known, filled))
-        value = dict(written.value or {})
-        if written.value is None:
-            return _say(written.why_not, "I am sorry, I cannot do that.", estimates)
-        if "say" in value:
-            return _say(f"{self._writer.model_name} answers from the records.", str(value["say"]), estimates)
-        spec = next(spec for spec in options if spec.name == value["do"])
-        given = {name: one for name, one in value.items() if name != "do"}
-        arguments = {name: one for name, one in {**filled[spec.name], **given}.items() if one not in ("", None)}
-        return await self._proposed(spec, arguments, known, estimates)
+        if sum(CONFIRM in one.agent for one in exchanges) >= TRIES:
+            return _say("It was tried often enough.", "I am sorry, I did not understand you, and I change nothing.")
+        alike = ranked(self._estimator, request, self._able())
+        estimates = tuple(_estimate(spec, score, shown=place < OPTIONS) for place, (spec, score) in enumerate(alike))
+        if self._writer is None:
+            words = "I am sorry, I cannot do this here: no model is at hand that could decide on it."
+            return _say("No model is here that could fill in arguments.", words, estimates)
+        options = [spec for spec, _ in alike[:OPTIONS]]
+        interview = writing.Interview(self._writer, desk, self._shown(request))
+        chosen = await self.write(interview.operation(options))
+        name = (chosen.value or {}).get("operation", writing.NONE)
+        spec = next((spec for spec in options if spec.name == name), None)
+        if spec is None:
+            said = (await self.write(interview.answer())).value or {}
+            words = str(said.get("say") or "I am sorry, I cannot do that.")
+            return _say(f"{self._writer.model_name} sees nothing to be done and answers.", words, estimates)
+        filled = self._filled(spec)
+        written = await self.write(interview.arguments(spec, self._records, filled))
+        given = {name: one for name, one in (written.value or {}).items() if one not in ("", None)}
+        why = f"{self._title(spec.name)} is what {self._writer.model_name} chose of {len(options)}."
+        move = await self._proposed(interview, why, spec, {**filled, **given})
+        return replace(move, estimates=estimates)
 
     async def _proposed(
-        self, spec: ToolSpec, arguments: Mapping[str, Any], known: Sequence[str], estimates: tuple[Estimate, ...]
+        self, interview: writing.Interview, why: str, spec: ToolSpec, arguments: Mapping[str, Any]
     ) -> Move:
-        assert self._writer is not None
-        why = f"{self._title(spec.name)} is what {self._writer.model_name} chose."
+        """Look up at once; change something only when nothing is missing, no rule is broken, and the user agrees."""
         if looks(spec):
             if any(one.tool == spec.name and one.arguments == arguments for one in self._desk.done):
-                return _say(f"{why} It was looked up before.", "I am sorry, I found nothing that fits.", estimates)
-            return Move(why=why, tool=spec.name, arguments=(arguments,), estimates=estimates)
+                return _say(f"{why} It was looked up before.", "I am sorry, I found nothing that fits.")
+            return Move(why=why, tool=spec.name, arguments=(arguments,))
         if (name := self._unsaid(spec, arguments)) is not None:
-            message = f"Could you please tell me the {name.replace('_', ' ')}?"
-            return Move(
-                why=f"{why} Nobody said the {name}.",
-                tool=ASK_USER,
-                arguments=({"message": message},),
-                estimates=estimates,
-            )
-        listed = "\n".join(f"- {name.replace('_', ' ')}: {one}" for name, one in arguments.items())
-        rules = self._desk.rules(spec.name)
-        if rules:
+            return _ask(f"{why} Nobody said the {plain(name)}.", f"Could you please tell me the {plain(name)}?")
+        if rules := self._desk.rules(spec.name):
             what = f"{spec.title} ({', '.join(f'{name} {one}' for name, one in arguments.items())})"
-            concerned = [self._records.told(one) for one in self._concerned(arguments)]
-            written = await self.write(writing.check(self._writer, what, rules, concerned or known, self._desk))
-            verdict = written.value or {"allowed": True}
-            if not verdict["allowed"]:
-                words = f"I am sorry, I cannot do that: {verdict['rule']} {verdict['fact']}"
-                return _say(f"{why} It finds a rule against it.", words, estimates)
+            verdict = (await self.write(interview.check(what, rules))).value or {}
+            if (broken := verdict.get("broken", writing.NONE)) != writing.NONE:
+                words = f"I am sorry, that is not possible. {broken} {verdict['fact']}"
+                return _say(f"{why} It finds a rule against it.", words)
             why += " It finds no rule against it."
-        message = f"{spec.title}, with\n{listed}\n{CONFIRM}"
-        return _ask(why, message, estimates)
+        listed = "\n".join(f"- {plain(name)}: {one}" for name, one in arguments.items())
+        return _ask(why, f"{spec.title}, with\n{listed}\n{CONFIRM}")
 
-    def _ranked(self, words: str) -> list[tuple[ToolSpec, float]]:
-        """The operations that could be meant and done, the most alike first."""
-        searched = len([one for one in self._desk.recent if one.tool.startswith("search_")])
-        able = [spec for spec in self._desk.actions if all(self._has(name) for name in spec.parameters["required"])]
-        if searched < 2:
-            able += [spec for spec in self._desk.tools if spec.name.startswith("search_")]
-        likeness = self._estimator.likeness(words, [f"{spec.title}. {spec.description}" for spec in able])
-        return sorted(zip(able, likeness, strict=True), key=lambda pair: -pair[1])
+    def _able(self) -> list[ToolSpec]:
+        """The operations that can be done with the identifiers at hand, and searches while they may bring more."""
+        desk = self._desk
+        able = [spec for spec in desk.actions if all(self._has(name) for name in spec.parameters["required"])]
+        searched = sum(one.tool.startswith("search_") for one in desk.recent)
+        return able + [spec for spec in desk.tools if spec.name.startswith("search_") and searched < SEARCHES]
 
     def _has(self, name: str) -> bool:
         seen = self._records.candidates(name)
@@ -179,10 +158,8 @@ class DeskTurn(Costs):
         """The identifiers that can be only one."""
         seen = {name: self._records.candidates(name) for name in spec.parameters["required"]}
         found = {name: ids[0] for name, ids in seen.items() if ids is not None and len(ids) == 1}
-        owner: dict[str, Any] = {
-            name: self._desk.owner for name, ids in seen.items() if ids and self._desk.owner in ids
-        }
-        return {**found, **owner}
+        own: dict[str, Any] = {name: self._desk.owner for name, ids in seen.items() if ids and self._desk.owner in ids}
+        return {**found, **own}
 
     def _unsaid(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
         """The first text that nobody said or read, unless it was asked for already."""
@@ -193,13 +170,9 @@ class DeskTurn(Costs):
             value = arguments.get(name)
             free = isinstance(value, str) and "enum" not in schema and not re.match(r"\d{4}-\d\d-\d\d", value)
             missing = value is None and name in spec.parameters["required"]
-            if (missing or (free and str(value).casefold() not in heard)) and name.replace("_", " ") not in asked:
+            if (missing or (free and str(value).casefold() not in heard)) and plain(name) not in asked:
                 return name
         return None
-
-    def _concerned(self, arguments: Mapping[str, Any]) -> list[Known]:
-        values = {str(one) for one in arguments.values()}
-        return [one for one in self._records.all() if one.id in values or one.id == self._desk.owner]
 
     def _shown(self, request: str) -> list[str]:
         """The records most like the request, the user's own first."""
@@ -221,6 +194,13 @@ class DeskTurn(Costs):
 
     def _title(self, tool: str) -> str:
         return next((spec.title for spec in self._desk.tools if spec.name == tool), tool)
+
+
+def _estimate(spec: ToolSpec, score: float, *, shown: bool) -> Estimate:
+    note = f"likeness to the request {score:.2f}"
+    return Estimate(
+        tool=spec.name, score=round(score, 3) if shown else None, note=note if shown else f"{note}: too little"
+    )
 
 
 def _say(why: str, words: str, estimates: tuple[Estimate, ...] = ()) -> Move:

@@ -1,17 +1,66 @@
-"""What the small model writes at a desk under a schema: who the user is, what is to be done, what the rules say."""
+"""What the small model writes at a desk: short answers under a schema to one question after another about one case.
+
+The questions are asked in one conversation that only grows, so that a server reads the case once. What never changes
+comes first, as `BEGINNING`, for servers that can keep it.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter, Written
-from orchestra_lib.policy.conductor.desk.conversation import Desk, Exchange
+from orchestra_lib.policy.conductor.desk.conversation import Desk
 from orchestra_lib.policy.conductor.desk.records import Records
 from orchestra_lib.tool import ToolSpec
 
+NONE = "none"
 TOKENS = 160
 _TEXT = {"type": "string", "maxLength": 300}
 _LEFT_OUT = ("page", "sort_by", "note")
+_DATE = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+
+
+class Interview:
+    """Questions about one case."""
+
+    def __init__(self, writer: ArgumentsWriter, desk: Desk, known: Sequence[str]) -> None:
+        self._writer = writer
+        request, exchanges = desk.request
+        talk = [f"User: {request}"]
+        for one in exchanges:
+            talk += [f"Agent: {one.agent}", f"User: {one.user}"]
+        now = f"It is {desk.now:%A %B %d %Y, %H:%M}.\n" if desk.now else ""
+        self._messages: list[Mapping[str, str]] = [
+            *BEGINNING,
+            _user(f"{now}Records:\n{_lines(known)}\n" + "\n".join(talk)),
+        ]
+
+    async def operation(self, options: Sequence[ToolSpec]) -> Written:
+        """`{"operation": NAME}`, `none` where it is to be answered from the records."""
+        offered = [f"{spec.name}: {spec.title}. {spec.description}" for spec in options]
+        names = [*(spec.name for spec in options), NONE]
+        return await self._ask(f"{_WHICH}\n{_lines(offered)}", _closed({"operation": {"enum": names}}))
+
+    async def arguments(self, spec: ToolSpec, records: Records, filled: Mapping[str, Any]) -> Written:
+        """The arguments of an operation that are not filled in already; identifiers only those that were seen."""
+        properties = {name: one for name, one in _narrowed(spec, records).items() if name not in filled}
+        needed = frozenset(spec.parameters.get("required", ()))
+        ask = f"Write the arguments of {spec.name}: {', '.join(map(_named(spec), properties))}"
+        return await self._ask(ask, _closed(properties, optional=frozenset(properties) - needed))
+
+    async def answer(self) -> Written:
+        """`{"say": TEXT}`, from the records."""
+        return await self._ask(_ANSWER, _closed({"say": _TEXT}))
+
+    async def check(self, what: str, rules: Sequence[str]) -> Written:
+        """`{"fact": TEXT, "broken": RULE or none}`."""
+        schema = _closed({"fact": {"type": "string", "maxLength": 120}, "broken": {"enum": [*rules, NONE]}})
+        return await self._ask(f"{_CHECK}\n{_lines(rules)}\nAction: {what}", schema)
+
+    async def _ask(self, question: str, schema: Mapping[str, Any]) -> Written:
+        written = await self._writer.ask([*self._messages, _user(question)], schema, TOKENS)
+        self._messages += [_user(question), {"role": "assistant", "content": written.raw_text or "{}"}]
+        return written
 
 
 async def identity(writer: ArgumentsWriter, names: Sequence[str], said: Sequence[str]) -> Written:
@@ -19,77 +68,40 @@ async def identity(writer: ArgumentsWriter, names: Sequence[str], said: Sequence
     system = "Copy from the user's words what is asked for; leave empty what was not said. Reply with JSON only."
     ask = f"Asked for: {', '.join(name.replace('_', ' ') for name in names)}\nThe user said:\n" + "\n".join(said)
     schema = _closed({name: {"type": "string", "maxLength": 60} for name in names})
-    return await writer.ask(_messages(system, ask), schema, TOKENS)
-
-
-async def decision(
-    writer: ArgumentsWriter,
-    desk: Desk,
-    records: Records,
-    options: Sequence[ToolSpec],
-    known: Sequence[str],
-    filled: Mapping[str, Mapping[str, Any]],
-) -> Written:
-    """One of the operations with its arguments, or words for the user. `filled` arguments need not be written."""
-    request, exchanges = desk.request
-    schemas = [
-        _closed(
-            {
-                "do": {"const": spec.name},
-                **{
-                    name: value
-                    for name, value in _narrowed(spec, records).items()
-                    if name not in filled.get(spec.name, {})
-                },
-            },
-            optional=_optional(spec),
-        )
-        for spec in options
-    ]
-    schemas.append(_closed({"say": _TEXT}))
-    ask = (
-        f"It is {desk.now:%A %B %d %Y, %H:%M}.\n" if desk.now else ""
-    ) + f"Records:\n{_lines(known)}\nOperations:\n{_lines(map(_offered, options))}\n{_talk(request, exchanges)}"
-    return await writer.ask([*_DECIDE, {"role": "user", "content": ask}], {"oneOf": schemas}, TOKENS)
-
-
-async def check(writer: ArgumentsWriter, what: str, rules: Sequence[str], known: Sequence[str], desk: Desk) -> Written:
-    """Whether the rules allow an action: `{"rule": …, "fact": …, "allowed": bool}`."""
-    ask = (
-        f"It is {desk.now:%A %B %d %Y, %H:%M}.\n" if desk.now else ""
-    ) + f"Records:\n{_lines(known)}\nAction: {what}\nRules:\n{_lines(rules)}"
-    schema = _closed(
-        {
-            "rule": {"enum": [*rules, "none"]},
-            "fact": {"type": "string", "maxLength": 120},
-            "allowed": {"type": "boolean"},
-        }
-    )
-    return await writer.ask([*_CHECK, {"role": "user", "content": ask}], schema, TOKENS)
+    return await writer.ask([{"role": "system", "content": system}, _user(ask)], schema, TOKENS)
 
 
 def _narrowed(spec: ToolSpec, records: Records) -> Mapping[str, Any]:
-    """The parameters of an operation, identifiers only those that were seen."""
+    """The parameters of an operation in few words, identifiers only those that were seen."""
     found: dict[str, Any] = {}
     for name, schema in spec.parameters.get("properties", {}).items():
+        seen = records.candidates(name)
         if name in _LEFT_OUT:
             continue
-        seen = records.candidates(name)
-        if seen is not None and "enum" not in schema:
-            found[name] = {"enum": list(seen)}
-        elif schema.get("type") == "string" and "enum" not in schema:
-            found[name] = {"type": "string", "maxLength": 80}
-        else:
+        if "enum" in schema or schema.get("type") != "string":
             found[name] = {key: value for key, value in schema.items() if key in ("type", "enum", "items")}
+        elif seen is not None:
+            found[name] = {"enum": list(seen)}
+        elif "(YYYY-MM-DD)" in schema.get("description", ""):
+            found[name] = _DATE
+        else:
+            found[name] = {"type": "string", "maxLength": 80}
     return found
 
 
-def _optional(spec: ToolSpec) -> frozenset[str]:
-    return frozenset(spec.parameters.get("properties", {})) - frozenset(spec.parameters.get("required", ()))
+def _named(spec: ToolSpec) -> Any:
+    """How a parameter is named to the model: with its description where that says more, and its values."""
+
+    def named(name: str) -> str:
+        schema = spec.parameters["properties"][name]
+        words, values = schema.get("description", ""), schema.get("enum", ())
+        more = "" if words in ("", name.replace("_", " ")) else f" ({words})"
+        return f"{name}{more}" + (f" [{', '.join(map(str, values))}]" if values else "")
+
+    return named
 
 
 def _closed(properties: Mapping[str, Any], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """A schema of exactly these properties."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -98,81 +110,65 @@ def _closed(properties: Mapping[str, Any], optional: frozenset[str] = frozenset(
     }
 
 
-def _offered(spec: ToolSpec) -> str:
-    names = [name for name in spec.parameters.get("properties", {}) if name not in _LEFT_OUT]
-    return f"{spec.name}({', '.join(names)}): {spec.title}. {spec.description}"
-
-
-def _talk(request: str, exchanges: Sequence[Exchange]) -> str:
-    lines = [f"User: {request}"]
-    for one in exchanges:
-        lines += [f"Agent: {one.agent}", f"User: {one.user}"]
-    return "\n".join(lines)
-
-
 def _lines(texts: Iterable[str]) -> str:
     return "\n".join(f"- {text}" for text in texts) or "- none"
 
 
-def _messages(system: str, ask: str) -> list[dict[str, str]]:
-    return [{"role": "system", "content": system}, {"role": "user", "content": ask}]
+def _user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
 
 
-_NOW = "It is Monday March 02 2026, 10:00.\nRecords:"
-_LOAN = "member_id m_7, name Ida Krause, tier standard"
-_BOOKS = (
-    "loan_id L81, book_id K3, due_on 2026-03-04 (Wednesday March 4, in 2 days), status lent, renewals 0; "
-    "book: title Dune, hall Main",
-    "loan_id L85, book_id K9, due_on 2026-03-20 (Friday March 20, in 18 days), status lent, renewals 2; "
-    "book: title Emma, hall Annex",
+def _replied(**value: Any) -> dict[str, str]:
+    return {"role": "assistant", "content": spoken(value)}
+
+
+_WHICH = "Which operation does the request need now? none, if the records answer it."
+_ANSWER = "Answer the user in one sentence, from the records."
+_CHECK = "Does the action break one of these rules? Name the fact that decides it, then the broken rule or none."
+_LIBRARY = (
+    "It is Monday March 02 2026, 10:00.\nRecords:\n- member_id m_7, name Ida Krause, tier standard\n"
+    "- loan_id L81, book_id K3, due_on 2026-03-04 (Wednesday March 4, in 38 hours), renewals 0; book: title Dune, hall "
+    "Main\n- loan_id L85, book_id K9, due_on 2026-03-20 (Friday March 20, in 18 days), renewals 2; book: title Emma, "
+    "hall Annex\nUser: "
 )
-_DECIDE = [
+_RENEW, _LOSS, _SEARCH = (
+    "- renew_loan: Renew a loan. Lend a book for longer.",
+    "- report_loss: Report a loss. Mark a lent book as lost.",
+    "- search_books: Search books. Every condition is optional.",
+)
+_RULES = (
+    "- A loan is renewed by at most 4 weeks.\n- A loan is renewed at most 2 times.\n"
+    "- Standard members renew until 24 hours before the book is due."
+)
+BEGINNING: tuple[Mapping[str, str], ...] = (
     {
         "role": "system",
-        "content": "You are a service agent. Decide what the user's request needs and reply with one JSON object: "
-        '{"do": OPERATION, …its arguments} to search or to change something, or {"say": TEXT} to answer a question '
-        "from the records. Take identifiers and values from the records and the conversation only.",
+        "content": "You help a service agent. Answer each question about the case with one JSON object. Take "
+        "identifiers and values from the records and from what the user said.",
     },
-    {
-        "role": "user",
-        "content": f"{_NOW}\n- {_LOAN}\n- {_BOOKS[0]}\n- {_BOOKS[1]}\nOperations:\n"
-        "- renew_loan(loan_id, weeks): Renew a loan. Lend a book for longer.\n"
-        "- report_loss(loan_id, reason): Report a loss. Mark a lent book as lost.\n"
-        "- search_books(title, hall): Search books.\nUser: The book from the annex has disappeared, I think I left it "
-        "on a train.",
-    },
-    {"role": "assistant", "content": spoken({"do": "report_loss", "loan_id": "L85", "reason": "left on a train"})},
-    {
-        "role": "user",
-        "content": f"{_NOW}\n- {_LOAN}\n- {_BOOKS[0]}\n- {_BOOKS[1]}\nOperations:\n"
-        "- renew_loan(loan_id, weeks): Renew a loan. Lend a book for longer.\nUser: When do I have to bring back Dune?",
-    },
-    {"role": "assistant", "content": spoken({"say": "Dune is due on 2026-03-04."})},
-]
-_CHECK = [
-    {
-        "role": "system",
-        "content": "Check whether a rule forbids the action. Name the rule that decides it (none if no rule is "
-        "broken), the fact in the records, and whether the action is allowed. Reply with JSON.",
-    },
-    {
-        "role": "user",
-        "content": f"{_NOW}\n- {_LOAN}\n- {_BOOKS[1]}\nAction: renew a loan "
-        "(loan id L85, weeks 2)\nRules:\n- A loan is renewed at most 4 weeks.\n- A loan is renewed at most 2 times.",
-    },
-    {
-        "role": "assistant",
-        "content": spoken(
-            {"rule": "A loan is renewed at most 2 times.", "fact": "L85 was renewed 2 times.", "allowed": False}
-        ),
-    },
-    {
-        "role": "user",
-        "content": f"{_NOW}\n- {_LOAN}\n- {_BOOKS[0]}\nAction: renew a loan "
-        "(loan id L81, weeks 2)\nRules:\n- A loan is renewed at most 4 weeks.\n- A loan is renewed at most 2 times.",
-    },
-    {
-        "role": "assistant",
-        "content": spoken({"rule": "none", "fact": "L81 was renewed 0 times and 2 weeks are asked.", "allowed": True}),
-    },
-]
+    _user(f"{_LIBRARY}Hello, can I keep the book from the main hall for two more weeks?"),
+    _user(f"{_WHICH}\n{_LOSS}\n{_SEARCH}\n{_RENEW}"),
+    _replied(operation="renew_loan"),
+    _user("Write the arguments of renew_loan: loan_id, weeks"),
+    _replied(loan_id="L81", weeks=2),
+    _user(f"{_CHECK}\n{_RULES}\nAction: renew loan (loan_id L81, weeks 2)"),
+    _replied(fact="L81 has 0 renewals, 2 weeks are asked, and it is due in 38 hours.", broken=NONE),
+    _user(f"{_LIBRARY}I need more time for Emma please, until the middle of April."),
+    _user(f"{_WHICH}\n{_RENEW}\n{_LOSS}\n{_SEARCH}"),
+    _replied(operation="renew_loan"),
+    _user("Write the arguments of renew_loan: loan_id, weeks"),
+    _replied(loan_id="L85", weeks=4),
+    _user(f"{_CHECK}\n{_RULES}\nAction: renew loan (loan_id L85, weeks 4)"),
+    _replied(fact="L85 has 2 renewals.", broken="A loan is renewed at most 2 times."),
+    _user(f"{_LIBRARY}When do I have to bring back Dune?"),
+    _user(f"{_WHICH}\n{_RENEW}\n{_SEARCH}\n{_LOSS}"),
+    _replied(operation=NONE),
+    _user(_ANSWER),
+    _replied(say="Dune is due on 2026-03-04."),
+    _user(f"{_LIBRARY}Do you have anything by Jane Austen in the annex?"),
+    _user(f"{_WHICH}\n{_LOSS}\n{_RENEW}\n{_SEARCH}"),
+    _replied(operation="search_books"),
+    _user("Write the arguments of search_books: author, title, hall [Main, Annex]"),
+    _replied(author="Jane Austen", hall="Annex"),
+)
+"""Examples from a domain that nobody plays in. Nothing of a user is in it."""
