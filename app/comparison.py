@@ -117,14 +117,14 @@ def _row(difference: Difference, one: _Placed | None, other: _Placed | None, *, 
         "difference": str(difference),
         "a": one and _call(one, arguments[0], results[0], marked=both),
         "b": other and _call(other, arguments[1], results[1], marked=both),
-        "seconds": _lasted(other.call) - _lasted(one.call) if one and other and timed else None,
+        "seconds": _lasted(other) - _lasted(one) if one and other and timed else None,
         "usd": _dearer(one, other) if one and other else None,
     }
 
 
 def _call(placed: _Placed, arguments: Pieces, result: Pieces, *, marked: bool) -> Data:
     call, run, seen = placed.call, placed.run, placed.call.observation
-    spec = next((spec for spec in run.setting.tools if spec.name == call.call.tool), None)
+    spec = run.setting.tool(call.call.tool)
     return {
         "number": placed.number,
         "turn": placed.turn,
@@ -134,15 +134,15 @@ def _call(placed: _Placed, arguments: Pieces, result: Pieces, *, marked: bool) -
         "kind": str(spec.kind) if spec else "basic",
         "simulated": spec.simulated if spec else False,
         "status": str(seen.status) if seen else "running",
-        "seconds": seen.latency_s if seen and run.setting.timed else None,
+        "seconds": call.took_s(run.setting),
         "cost": views.cost_view(call.attempts, run.setting.prices),
         "arguments": [(marked and differs, text) for differs, text in arguments],
         "result": [(marked and differs, text) for differs, text in result],
     }
 
 
-def _lasted(call: Call) -> float:
-    return call.observation.latency_s if call.observation else 0.0
+def _lasted(placed: _Placed) -> float:
+    return placed.call.took_s(placed.run.setting) or 0.0
 
 
 def _dearer(one: _Placed, other: _Placed) -> float | None:

@@ -4,6 +4,7 @@ Every sum is made here or below, so that the browser only formats and draws. Unk
 carries the reason beside it.
 """
 
+import math
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
@@ -47,6 +48,12 @@ def frame(event: Event, trajectory: Trajectory, *, billed: bool | None = None) -
         case CallFinished():
             shown = replace(event, observation=_cut(event.observation))
             derived = {**_size(event.observation), **_spent(event.attempts, trajectory.setting.prices)}
+            derived["busy_s"] = math.fsum(attempt.wall_s for attempt in event.attempts)
+        case RunStarted(setting=setting):
+            shown = event
+            derived = {"stating": [spec.name for spec in setting.tools if spec.states_its_time]}
+        case RunFinished():
+            shown, derived = event, {"latency_s": trajectory.latency_s}
         case Graded(attempts=attempts) if attempts:
             shown, derived = event, {"judge": judge_view(trajectory)}
         case _:

@@ -143,7 +143,7 @@ def _call(call: Call, turn: Turn, setting: Setting) -> dict[str, Any]:
         "artefacts": [to_data(ref) for ref in observation.artefacts] if observation else [],
         "status": str(observation.status) if observation else "running",
         "cost_usd": call_cost_usd(call, setting.prices),
-        "latency_s": round(observation.latency_s, 6) if observation and setting.timed else None,
+        "latency_s": call.took_s(setting),
         "input_tokens": total_tokens(usage.input_tokens for usage in usages) if usages else None,
         "output_tokens": total_tokens(usage.output_tokens for usage in usages) if usages else None,
     }

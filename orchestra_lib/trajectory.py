@@ -94,6 +94,10 @@ class Setting:
         opening = None if self.assigned is None else self.assigned.assignment.get("instruction")
         return opening if isinstance(opening, str) and opening else self.task.text
 
+    def tool(self, name: str) -> ToolSpec | None:
+        """The tool of this name; None for one that is not on offer."""
+        return next((spec for spec in self.tools if spec.name == name), None)
+
 
 def _stated_more_s(turn: "Turn", stating: Collection[str]) -> float:
     """How much longer the calls of a turn would have taken, had these tools waited."""
@@ -103,8 +107,7 @@ def _stated_more_s(turn: "Turn", stating: Collection[str]) -> float:
             end_s = call.observation.finished_s - turn.started_s
             passed_s = max(passed_s, end_s)
             if call.call.tool in stating:
-                took_s = math.fsum(attempt.wall_s for attempt in call.attempts)
-                end_s += max(0.0, took_s - call.observation.latency_s)
+                end_s += call.stated_s - call.observation.latency_s
             stated_s = max(stated_s, end_s)
     return stated_s - passed_s
 
@@ -119,6 +122,19 @@ class Call:
     call: ToolCall
     observation: Observation | None = None
     attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def stated_s(self) -> float:
+        """Seconds that the call's bill says, of a tool that does not wait; by the clock, where that is more."""
+        passed_s = self.observation.latency_s if self.observation else 0.0
+        return max(passed_s, math.fsum(attempt.wall_s for attempt in self.attempts))
+
+    def took_s(self, setting: Setting) -> float | None:
+        """Seconds that the call took, or that its tool states; None while it runs and where no times are known."""
+        if self.observation is None or not setting.timed:
+            return None
+        spec = setting.tool(self.call.tool)
+        return round(self.stated_s if spec and spec.states_its_time else self.observation.latency_s, 6)
 
 
 @record

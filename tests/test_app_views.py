@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from episodes import PRICES, attempt, events, setting, trajectory
+from episodes import PRICES, TOOLS, attempt, events, setting, trajectory
 
 from app import views
 from app.comparison import comparison
@@ -44,6 +44,13 @@ def test_a_short_observation_is_whole():
     assert frame["observation"]["text"] == "a\nb"
     assert not frame["derived"]["cut"]
     assert frame["derived"]["lines"] == 2
+
+
+def test_tools_that_state_their_time_are_named_and_what_they_state_goes_with_the_call():
+    frames = framed(tools=(replace(TOOLS[0], simulated=True), TOOLS[1]))
+    assert frames[0][1]["derived"]["stating"] == ["search"]
+    assert next(view for event, view in frames if isinstance(event, CallFinished))["derived"]["busy_s"] == 0.25
+    assert frames[-1][1]["derived"]["latency_s"] == trajectory().latency_s  # it waited longer than it states
 
 
 def test_raw_text_stays_off_the_stream():

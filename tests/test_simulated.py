@@ -7,12 +7,14 @@ import pytest
 from simulating import expert, played, profile
 
 from orchestra_lib.billing import Bill
+from orchestra_lib.cli.terminal import call_time
 from orchestra_lib.errors import ProviderFault
 from orchestra_lib.grouping import group
 from orchestra_lib.policy.baseline import cheapest, strongest
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.protocols import SituatedTool
 from orchestra_lib.replaying import replay
+from orchestra_lib.report import report
 from orchestra_lib.simulated_tasks import simulated_task, simulated_tasks
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.task import Task
@@ -67,6 +69,8 @@ def test_seconds_are_stated_and_billed_and_not_waited_for():
     (attempt,) = trajectory.calls[0].attempts
     assert trajectory.finished_s < 5 < attempt.wall_s
     assert trajectory.latency_s == pytest.approx(attempt.wall_s, abs=1)
+    assert report(trajectory)["calls"][0]["latency_s"] == pytest.approx(attempt.wall_s)
+    assert call_time(trajectory.calls[0], trajectory.setting) == f"{attempt.wall_s:.1f} s sim"
     bill: Bill = trajectory.bill()
     tokens = attempt.usage.input_tokens + attempt.usage.output_tokens
     assert bill.cost_usd == pytest.approx(tokens * 2.0 / 1e6)

@@ -61,7 +61,7 @@ function running(run) {
   return [
     head(chip, setting.prices),
     el("div", {}, total(bill), meter(bill.known_usd, held.usd, limit), marks(held, limit, bill)),
-    tiles(lasted(run.timed ? run.now : null, tenths), setting.limits.time_s, tokenCount(bill.input_tokens), tokenCount(bill.output_tokens)),
+    tiles(lasted(run.timed ? run.took : null, tenths), setting.limits.time_s, tokenCount(bill.input_tokens), tokenCount(bill.output_tokens)),
     clock(run),
     el("hr", { class: "wb-hr" }),
     bill.rows.length || runningCalls(run).length

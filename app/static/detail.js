@@ -403,7 +403,7 @@ export class Detail {
         run.outcome === null ? null : outcomeChip(run.outcome),
       ),
       tile("Cost", sum, limit === null ? null : el("small", { text: ` of ${usd(limit)}` })),
-      tile("Time", lasted(setting.timed ? run.now : null)),
+      tile("Time", lasted(setting.timed ? run.took : null)),
       tile("Tokens", tokens),
       tile("Turns", count(run.turns.length), setting.origin ? null : el("small", { text: ` of ${setting.limits.max_turns}` })),
       el(

@@ -4,6 +4,7 @@ export class Run {
   constructor(id) {
     this.id = id;
     this.setting = null;
+    this.stating = new Set(); // tools that answer at once and say how long what they stand for takes
     this.turns = [];
     this.bill = null;
     this.stop = null;
@@ -11,6 +12,7 @@ export class Run {
     this.fault = null;
     this.broken = null;
     this.endedAt = null;
+    this.stated = null; // the seconds of the run with what its experts state, once it has ended
     this.outcome = null;
     this.grades = [];
     this.judgeFaults = [];
@@ -32,6 +34,18 @@ export class Run {
     if (this.endedAt !== null) return this.endedAt;
     if (this.clock === null) return 0;
     return this.clock.t + (performance.now() - this.clock.at) / 1000;
+  }
+
+  /** Seconds that the run took, as lists and rewards count them: with what experts state that do not wait. */
+  get took() {
+    return this.stated ?? this.now;
+  }
+
+  /** Seconds that a call took that has ended, or that its tool states; null where the source gives no times. */
+  lasted(call) {
+    if (!this.timed) return null;
+    const passed = call.observation.finished_s - call.observation.started_s;
+    return this.stating.has(call.tool) ? Math.max(passed, call.derived.busy_s) : passed;
   }
 
   get turn() {
@@ -84,6 +98,7 @@ export class Run {
 const TAKE = {
   run_started(run, event) {
     run.setting = event.setting;
+    run.stating = new Set(event.derived.stating);
   },
   turn_started(run, event) {
     const turn = {
@@ -150,6 +165,7 @@ const TAKE = {
     run.answer = event.answer;
     run.fault = event.fault;
     run.endedAt = event.t_s;
+    run.stated = event.derived?.latency_s ?? null;
     return run.turn ?? undefined;
   },
   graded(run, event) {

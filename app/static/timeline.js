@@ -297,7 +297,7 @@ export class Timeline {
     if (call.observation)
       return [
         call.state === "rejected" ? el("span", { class: "wb-mut wb-thin", text: "not run" }) : cost(call.derived.cost),
-        lasted(this.run.timed ? call.observation.finished_s - call.observation.started_s : null),
+        lasted(this.run.lasted(call)),
         tokenText(call.derived),
       ];
     if (call.started === null) return ["", "", ""];

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from orchestra_lib.cli.options import Json
-from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
+from orchestra_lib.cli.terminal import call_time, dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import order_of, to_toml
 from orchestra_lib.errors import BadInput
@@ -73,10 +73,10 @@ def show(
         return
     print(printable(f"{data['task']}\n{data['orchestrator']} · {data['status']} · {data['started_at']} · {run_id}"))
     print(f"{dollars(data['cost_usd'])} · {seconds(data['latency_s'])} · {data['sentence']}")
-    for call in data["calls"]:
+    for call, placed in zip(data["calls"], trajectory.calls, strict=True):
         arguments = call["arguments"] if call["arguments"] is not None else call["arguments_text"]
-        cost = dollars(call["cost_usd"])
-        print(f"\n{call['turn']}  {printable(call['tool'])} · {call['status']} · {seconds(call['latency_s'])} · {cost}")
+        cost, time = dollars(call["cost_usd"]), call_time(placed, trajectory.setting)
+        print(f"\n{call['turn']}  {printable(call['tool'])} · {call['status']} · {time} · {cost}")
         print(printable(f"   {arguments}"))
         print(printable("   " + (call["observation"] or "").replace("\n", "\n   ")))
     for fault in data["faults"]:

@@ -16,7 +16,17 @@ from orchestra_lib import event as ev
 from orchestra_lib.assigning import assignment_in
 from orchestra_lib.check import CheckKind
 from orchestra_lib.cli.progress import WeightsProgress
-from orchestra_lib.cli.terminal import VERDICTS, dollars, note, one_line, print_json, print_table, printable, seconds
+from orchestra_lib.cli.terminal import (
+    VERDICTS,
+    call_time,
+    dollars,
+    note,
+    one_line,
+    print_json,
+    print_table,
+    printable,
+    seconds,
+)
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import resolve, rollouts
 from orchestra_lib.ensemble import side_by_side
@@ -280,13 +290,14 @@ def _tell(event: Event, trajectory: Trajectory, mark: str) -> None:
             for call in generation.calls:
                 note(f"{mark}{turn}  → {call.tool} {one_line(call.arguments_text, 120)}")
         case ev.Graded(grade=Grade() as grade):
-            note(f"{VERDICTS[grade.outcome]}: {one_line(grade.reason or '', 300)}")
+            note(f"{mark}{VERDICTS[grade.outcome]}: {one_line(grade.reason or '', 300)}")
         case ev.Graded(fault=fault):
-            note(f"ungraded: {fault.message if fault else 'no reason'}")
+            note(f"{mark}ungraded: {fault.message if fault else 'no reason'}")
         case ev.CallFinished(turn=turn, observation=seen):
             answered = next(call for call in trajectory.calls if call.call.id == seen.call_id)
             cost = dollars(call_cost_usd(answered, trajectory.setting.prices))
-            note(f"{mark}{turn}  ← {seen.status} {seconds(seen.latency_s)} {cost}  {one_line(seen.text, 120)}")
+            time = call_time(answered, trajectory.setting)
+            note(f"{mark}{turn}  ← {seen.status} {time} {cost}  {one_line(seen.text, 120)}")
 
 
 def _conclude(trajectory: Trajectory) -> None:

@@ -7,6 +7,7 @@ from textwrap import indent
 from typing import Any
 
 from orchestra_lib.json_writing import spoken
+from orchestra_lib.trajectory import Call, Setting
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """Control, zero-width and bidirectional characters; tab and line feed may stay."""
@@ -79,3 +80,10 @@ def seconds(time_s: float | None) -> str:
     if time_s is None:
         return "—"
     return f"{time_s:.2f} s" if time_s < 0.1 else f"{time_s:.1f} s"
+
+
+def call_time(call: Call, setting: Setting) -> str:
+    """How long a call took; of a tool that states its seconds and does not wait, those, and what the tool is."""
+    spec = setting.tool(call.call.tool)
+    stated = "" if spec is None or not spec.states_its_time else " sim" if spec.simulated else " recorded"
+    return seconds(call.took_s(setting)) + stated
