@@ -40,11 +40,17 @@ def state_view(folder: Path, launcher: Launcher, now: datetime) -> Data:
         if launch is not None and not files.is_run(folder):
             return {**begun, **nothing, "state": "failed", "message": _last_words(log)}
         return {**begun, **nothing, "state": "unreadable", "message": str(error)}
-    if launch is not None and launch.resumed and pid is not None and said["state"] not in GOING_ON:
+    if launch is not None and pid is not None and said["state"] not in GOING_ON and _before(said, launch.started_at):
         return {**begun, **said, "pid": pid, "state": "starting", "message": "it is being resumed"}
     if said["state"] in GOING_ON and pid is None:
         return {**begun, **said, "pid": None, **_silent(said, launch is not None, log, now)}
     return {**begun, **said, "pid": pid}
+
+
+def _before(said: Data, started_at: datetime) -> bool:
+    """Whether a status was written before a process began that has not said anything yet."""
+    quiet = _seconds_since(said["heartbeat_at"], started_at)
+    return quiet is None or quiet > 0
 
 
 def _silent(said: Data, ours: bool, log: Sequence[str], now: datetime) -> Data:

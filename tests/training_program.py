@@ -1,7 +1,7 @@
 """Stands in for `orchestra train` where tests start processes: its arguments, its folder, its manners, and no torch.
 
-`python training_program.py CONFIG --set a=b …` or `--resume FOLDER`. It makes `grpo.steps` steps of `pace` seconds; with
-`refuse=1` it ends with a line of bad input before it has a folder, with `die_at=N` it kills itself after step N.
+`python training_program.py CONFIG --set a=b …` or `--resume FOLDER`. It makes `grpo.steps` steps of `pace` seconds;
+with `refuse=1` it ends with a line of bad input before it has a folder, with `die_at=N` it kills itself after step N.
 """
 
 import json
@@ -11,9 +11,8 @@ import signal
 import sys
 import time
 import tomllib
+from itertools import pairwise
 from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
 from training_folders import CONFIG, add_checkpoint, add_final, rollout_rows, step_of, write_status
 
@@ -28,7 +27,7 @@ def value(text):
 
 
 def settings(arguments):
-    sets = dict(text.split("=", 1) for flag, text in zip(arguments, arguments[1:], strict=False) if flag == "--set")
+    sets = dict(text.split("=", 1) for flag, text in pairwise(arguments) if flag == "--set")
     return {name: value(text) for name, text in sets.items()}
 
 

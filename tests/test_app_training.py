@@ -1,0 +1,216 @@
+"""The routes of Training: run folders in every state, steps as they come, rollouts as runs, orders to a process."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from scripted_workbench import scripted_workbench
+from training_folders import add_checkpoint, add_final, rollout_rows, run_folder
+
+from app import api, training_api
+from app.runs import RunManager
+from orchestra_lib.training import launching
+from orchestra_lib.training.launching import Launcher
+from orchestra_lib.training.run_folder import RunFolder, State
+
+HERE = Path(__file__).parent
+PROGRAM = (sys.executable, str(HERE / "training_program.py"))
+ENVIRON = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+
+
+@pytest.fixture
+def client(tmp_path, monkeypatch):
+    configs = tmp_path / "configs"
+    configs.mkdir()
+    (configs / "tiny.toml").write_text("# A tiny policy.\nname = 'tiny'\n[grpo]\nsteps = 60\n", "utf-8")
+    monkeypatch.setattr(launching, "CONFIGS", configs)
+    bench = scripted_workbench(tmp_path / "home")
+    launcher = Launcher(bench.home, program=PROGRAM, environ=ENVIRON)
+    app, runs = FastAPI(), RunManager(bench)
+    api.install(app, bench, runs)
+    app.include_router(training_api.router(bench, launcher), prefix="/api")
+    with TestClient(app, raise_server_exceptions=False) as made:
+        made.bench, made.launcher, made.home = bench, launcher, launcher.folder
+        yield made
+    for name in launcher.running():
+        launcher.stop(launcher.folder / name)
+    for child in launcher._children.values():
+        child.wait(10)
+    bench.store.close()
+
+
+def get(client, path="", **query):
+    return client.get(f"/api/training{path}", params=query).json()
+
+
+def lines(client, **query):
+    return {one["id"]: one for one in get(client, **query)["runs"]}
+
+
+def until(what, seconds=30):
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not come to that in time"
+        time.sleep(0.02)
+    return found
+
+
+def test_no_run_is_no_error(client):
+    found = get(client)
+    assert (found["runs"], found["problems"], found["folder"]) == ([], [], str(client.home))
+
+
+def test_every_run_is_listed_with_what_its_last_steps_came_to(client):
+    run_folder(client.home / "one", done=20, state=State.FINISHED, rollouts=(20,))
+    add_final(client.home / "one")
+    run = lines(client)["one"]
+    steps = RunFolder(client.home / "one").steps()
+    assert run["figures"]["accuracy"] == pytest.approx(sum(one.accuracy for one in steps[-5:]) / 5)
+    assert (run["state"], run["last_step"], run["simulated"], run["final"]) == ("finished", 20, True, True)
+    assert run["compliance"]["outcome"] is None
+    assert "reward" not in run["figures"]
+
+
+def test_a_run_is_a_state_with_a_reason(client):
+    run_folder(client.home / "gone", done=3, rollouts=())
+    run_folder(client.home / "failed", done=3, state=State.FAILED, message="loss is nan at step 3", rollouts=())
+    (client.home / "broken").mkdir()
+    (client.home / "broken" / "status.json").write_text('{"state":', "utf-8")
+    found = lines(client)
+    assert (found["failed"]["state"], found["failed"]["message"]) == ("failed", "loss is nan at step 3")
+    assert found["broken"]["state"] == "unreadable"
+    assert "no JSON" in found["broken"]["message"]
+    status = client.home / "gone" / "status.json"
+    data = json.loads(status.read_text("utf-8")) | {"heartbeat_at": "2026-01-01T00:00:00Z"}
+    status.write_text(json.dumps(data), "utf-8")
+    gone = lines(client)["gone"]
+    assert (gone["state"], gone["message"]) == ("failed", "its process ended without saying so")
+
+
+def test_a_run_that_is_held_goes_on(client):
+    folder = run_folder(client.home / "one", done=3, rollouts=(), pid=1)
+    with folder.held():
+        assert lines(client)["one"]["state"] == "running"
+
+
+def test_steps_come_as_they_are_written_and_never_twice(client):
+    folder = client.home / "one"
+    run_folder(folder, done=4, rollouts=())
+    assert [row["step"] for row in get(client, "/steps", run="one")["rows"]] == [1, 2, 3, 4]
+    with (folder / "steps.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"step": 5, "samples": 8, "kept"')
+        file.flush()
+        assert get(client, "/steps", run="one", after=4)["rows"] == []
+        file.write(': 8}\n{"step": "six"}\nnonsense\n')
+    found = get(client, "/steps", run="one", after=4)
+    assert [(row["step"], row["kept"], row["accuracy"]) for row in found["rows"]] == [(5, 8, None)]
+    assert (found["last"], found["bad"]) == (5, 2)
+    RunFolder(folder).write_config("")
+    (folder / "steps.jsonl").write_text('{"step": 1}\n', "utf-8")
+    assert get(client, "/steps", run="one", after=4)["last"] == 1
+
+
+def test_what_is_no_number_is_unknown_and_named(client):
+    run_folder(client.home / "one", done=3, rollouts=(), odd=(3,))
+    row = get(client, "/steps", run="one")["rows"][-1]
+    assert (row["loss"], row["grad_norm"], row["odd"]) == (None, None, ["loss", "grad_norm"])
+
+
+def test_rollouts_say_what_each_was_worth_and_open_as_runs(client):
+    run_folder(client.home / "one", done=2, rollouts=(2,))
+    found = get(client, "/rollouts", run="one", step=2)["rollouts"]
+    assert [(one["kept"], one["why"]) for one in found[3:5]] == [(True, None), (False, "flat_group")]
+    assert [call["tool"] for call in found[1]["calls"]] == ["sim_strongest", "sim_small"]
+    order = {"run": "one", "step": 2, "number": 1}
+    opened = client.post("/api/training/rollouts/open", json=order).json()["id"]
+    assert client.post("/api/training/rollouts/open", json=order).json()["id"] == opened == found[1]["id"]
+    run = client.get(f"/api/runs/{opened}/trajectory").json()
+    assert run["setting"]["task"]["text"] == found[1]["task"]
+    assert client.get("/api/trajectories").json()["rows"][0]["simulated"] is True
+
+
+def test_a_rollout_that_cannot_be_read_is_told_and_the_others_stay(client):
+    folder = run_folder(client.home / "one", done=1, rollouts=())
+    good = rollout_rows(1, groups=1, size=1)
+    folder.write_rollouts(1, [*good, {"trajectory": {"setting": 3}, "reward": "x", "kept": False, "why": "fault"}])
+    found = get(client, "/rollouts", run="one", step=1)["rollouts"]
+    assert "problem" not in found[0]
+    assert (found[1]["reward"], found[1]["why"], bool(found[1]["problem"])) == (None, "fault", True)
+    assert client.post("/api/training/rollouts/open", json={"run": "one", "step": 1, "number": 9}).status_code == 404
+
+
+def test_other_folders_are_looked_into_by_their_whole_path(client, tmp_path):
+    run_folder(tmp_path / "else where" / "r1", done=2, rollouts=())
+    where = str(tmp_path / "else where")
+    assert [*lines(client, also=where)] == [f"{where}/r1"]
+    assert [*lines(client, also=f"{where}/r1")] == [f"{where}/r1"]
+    assert get(client, "/run", run=f"{where}/r1")["config"]["grpo.steps"] == 110
+    found = get(client, also=["relative", str(tmp_path / "configs")])
+    assert [one["problem"].split(";")[0] for one in found["problems"]] == [
+        "there is no such folder",
+        "it holds no training run",
+    ]
+
+
+@pytest.mark.parametrize("run", ["none", "..", "/etc/nothing", "a/../b"])
+def test_what_is_no_run_is_refused_in_words(client, run):
+    answer = client.get("/api/training/run", params={"run": run})
+    assert answer.status_code in (400, 404)
+    assert answer.json()["error"]
+
+
+def test_a_run_is_started_stopped_and_resumed(client):
+    begin = {"config": "tiny", "name": "new", "sets": ["grpo.steps=300", "pace=0.03"]}
+    assert client.post("/api/training/start", json=begin).status_code == 202
+    assert lines(client)["new"]["state"] in ("starting", "running")
+    again = client.post("/api/training/start", json=begin | {"name": "other"})
+    assert (again.status_code, "new is training already" in again.json()["error"]) == (400, True)
+    until(lambda: get(client, "/steps", run="new")["last"] > 1)
+    assert client.post("/api/training/stop", json={"run": "new"}).json()["pid"] > 1
+    until(lambda: get(client, "/run", run="new")["pid"] is None)
+    head = get(client, "/run", run="new")
+    assert (head["state"], len(head["checkpoints"])) == ("stopped", 1)
+    assert client.post("/api/training/resume", json={"run": "new"}).json()["resumed"] is True
+    assert get(client, "/run", run="new")["state"] in ("starting", "running")
+
+
+def test_a_start_that_fails_at_once_tells_the_line_of_the_error(client):
+    begin = {"config": "tiny", "name": "bad", "sets": ["refuse=1"]}
+    client.post("/api/training/start", json=begin)
+    until(lambda: lines(client)["bad"]["state"] == "failed")
+    head = get(client, "/run", run="bad")
+    assert head["message"].startswith("orchestra: configs/tiny.toml: grpo.lrr is no setting")
+    assert (head["log"][0], get(client, "/steps", run="bad")["rows"]) == ("loading", [])
+
+
+def test_a_run_that_was_killed_is_failed_and_can_go_on(client):
+    client.post("/api/training/start", json={"config": "tiny", "name": "hit", "sets": ["die_at=3"]})
+    until(lambda: lines(client)["hit"]["state"] == "failed")
+    assert "ended without saying so" in get(client, "/run", run="hit")["message"]
+    add_checkpoint(client.home / "hit", 2)
+    client.post("/api/training/resume", json={"run": "hit"})
+    until(lambda: lines(client)["hit"]["state"] == "finished")
+    assert [row["step"] for row in get(client, "/steps", run="hit")["rows"]] == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_configs_that_ship_are_told_with_their_values(client):
+    [config] = get(client, "/configs")["configs"]
+    assert (config["name"], config["said"], config["fields"]["grpo.steps"]) == ("tiny", "A tiny policy.", 60)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"config": "tiny"},
+        {"config": "tiny", "name": "x", "shell": True},
+        {"config": "tiny", "name": "x", "sets": "a=1"},
+    ],
+)
+def test_an_order_with_anything_else_in_it_is_refused(client, body):
+    assert client.post("/api/training/start", json=body).status_code == 400
