@@ -43,12 +43,14 @@ class _Nobody:
 
 @dataclass(slots=True, eq=False)
 class _Pass:
-    """What attention needs to know of one pass; `prompts` is None where the prompts themselves are read."""
+    """What attention needs to know of one pass over rows: where they begin, where their new tokens stand, how long the
+    longest then is, and what is not to be looked at."""
 
-    first: int = 0
-    at_B_N: Tensor | None = None
-    suffix_mask: Tensor | None = None
-    sharing: "_Sharing | None" = None
+    first: int
+    at_B_N: Tensor
+    length: int
+    sharing: "_Sharing"
+    bias_B_1_1_N_X: Tensor
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +60,7 @@ class _Sharing:
     rows_P_M: Tensor
     place_B: Tensor
     length_B: Tensor
-    mask: Tensor
+    mask_B_C: Tensor
 
 
 class PrefixedRows:
@@ -78,7 +80,7 @@ class PrefixedRows:
         self._lines: list[Line] = []
         self._prompts: dict[tuple[int, ...], int] = {}
         self._sharing: tuple[int, _Sharing] | None = None
-        self._pass = _Pass()
+        self._pass: _Pass | None = None
         self.clear()
 
     def clear(self) -> None:
@@ -139,7 +141,7 @@ class PrefixedRows:
         kept = [prompt for prompt in wanted if prompt in self._prompts]
         old_keys, old_values = self._prompt_keys, self._prompt_values
         if new and (width := max(map(len, new))):
-            self._pass, self._prompt_keys, self._prompt_values = _Pass(), {}, {}
+            self._pass, self._prompt_keys, self._prompt_values = None, {}, {}
             padded = torch.tensor([[*prompt, *[0] * (width - len(prompt))] for prompt in new], device=self._device)
             self._through(padded, torch.arange(width, device=self._device)[None])
         if kept:
@@ -153,8 +155,10 @@ class PrefixedRows:
         at = cached[:, None] + torch.arange(len(tokens[0]), device=self._device)
         length = int(at.max()) + 1
         sharing = self._shared_by(first, lines)
-        mask = torch.arange(length, device=self._device) <= at[:, :, None]
-        self._pass = _Pass(first, at, mask, sharing)
+        seen = torch.arange(length, device=self._device) <= at[:, :, None]
+        told = sharing.mask_B_C[:, None].expand(-1, seen.shape[1], -1)
+        bias = torch.where(torch.cat([told, seen], dim=-1), 0.0, -torch.inf)
+        self._pass = _Pass(first, at, length, sharing, bias[:, None, None])
         return self._through(torch.tensor(tokens, device=self._device), sharing.length_B[:, None] + at)
 
     def _through(self, ids: Tensor, positions: Tensor) -> Tensor:
@@ -196,7 +200,7 @@ class PrefixedRows:
             rows_P_M=torch.tensor([[*rows, *[0] * (most - len(rows))] for rows in members], device=self._device),
             place_B=torch.tensor([prompt * most + place for prompt, place in where], device=self._device),
             length_B=lengths,
-            mask=torch.arange(width, device=self._device) < lengths[:, None],
+            mask_B_C=torch.arange(width, device=self._device) < lengths[:, None],
         )
         if first == 0:
             self._sharing = (len(lines), sharing)
@@ -205,41 +209,34 @@ class PrefixedRows:
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
         """Attention of one layer in the pass that is under way; keys and values are kept."""
         now = self._pass
-        if now.sharing is None or now.at_B_N is None or now.suffix_mask is None:
+        if now is None:
             self._prompt_keys[layer], self._prompt_values[layer] = key, value
             shared = query.shape[1] != key.shape[1]
             return functional.scaled_dot_product_attention(
                 query, key, value, is_causal=True, scale=scaling, enable_gqa=shared
             )
-        length = now.suffix_mask.shape[-1]
-        keys = self._written(self._keys, layer, key, now)[..., :length, :]
-        values = self._written(self._values, layer, value, now)[..., :length, :]
+        length, prompted = now.length, layer in self._prompt_keys
+        keys = self._written(self._keys, layer, key, now)[:, :, :length]
+        values = self._written(self._values, layer, value, now)[:, :, :length]
         batch, heads, news, size = query.shape
         own = key.shape[1]
-        query = query.reshape(batch, own, heads // own * news, size)
-        mask_B_1_R_S = now.suffix_mask.repeat(1, heads // own, 1)[:, None]
-        scores = [(query @ keys.transpose(-1, -2)).masked_fill(~mask_B_1_R_S, -torch.inf)]
-        prompted = layer in self._prompt_keys
+        query = (query * scaling).reshape(batch, own, heads // own * news, size)
+        scores = query @ keys.transpose(-1, -2)
         if prompted:
             of_prompt = _in_groups(query, now.sharing) @ self._prompt_keys[layer].transpose(-1, -2)
-            scores.insert(
-                0,
-                _in_rows(of_prompt, now.sharing, query.shape[2]).masked_fill(
-                    ~now.sharing.mask[:, None, None], -torch.inf
-                ),
-            )
-        weights = torch.softmax(torch.cat(scores, dim=-1).float() * scaling, dim=-1).to(query.dtype)
-        found = weights[..., weights.shape[-1] - length :] @ values
+            scores = torch.cat([_in_rows(of_prompt, now.sharing, query.shape[2]), scores], dim=-1)
+        scores = scores.view(batch, own, heads // own, news, -1) + now.bias_B_1_1_N_X
+        weights = torch.softmax(scores.float(), dim=-1).to(query.dtype).view(batch, own, heads // own * news, -1)
+        found = weights[..., -length:] @ values
         if prompted:
-            grouped = _in_groups(weights[..., : weights.shape[-1] - length], now.sharing) @ self._prompt_values[layer]
+            grouped = _in_groups(weights[..., :-length], now.sharing) @ self._prompt_values[layer]
             found = found + _in_rows(grouped, now.sharing, query.shape[2])
         return found.view(batch, heads, news, size)
 
     def _written(self, kept: dict[int, Tensor], layer: int, new: Tensor, now: _Pass) -> Tensor:
         """The rows of a pass with what is new in them."""
-        assert now.at_B_N is not None and now.suffix_mask is not None
         batch, heads, _, size = new.shape
-        length = now.suffix_mask.shape[-1]
+        length = now.length
         store = kept.get(layer)
         if store is None:
             store = new.new_zeros(len(self._lines), heads, length + _GROWTH, size)
