@@ -2,15 +2,13 @@
 
 Whoever knows it gets a cookie that no script reads and no other site sends; programs send it as a bearer token.
 Wrong guesses are counted, per address and altogether, and answered ever later. Nothing is served before the
-login but its own page: no other route, no file, no stream.
+login but its own page: no other route, no file, no stream; and a stream ends with the login.
 """
 
 import base64
-import hashlib
 import hmac
 import html
 import importlib.util
-import secrets
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -24,14 +22,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.sessions import STAY_S, Sessions, digest
 from orchestra_lib.errors import BadInput
 
 COOKIE = "orchestra"
 SHORTEST = 8
 """Characters that a password has at least."""
-STAY_S = 12 * 3600.0
 _WINDOW_S, _TRIES, _TRIES_OF_ALL = 60.0, 5, 50
-_MAX_SESSIONS = 1000
 _MAX_FORM = 10_000
 _STATIC = Path(__file__).parent / "static"
 _FONTS = "templates/frontend/static/fonts/IBMPlexSans"
@@ -44,8 +41,8 @@ class Login:
     def __init__(self, app: ASGIApp, password: str, clock: Callable[[], float] = time.monotonic) -> None:
         check_password(password)
         self._app, self._clock = app, clock
-        self._secret = _digest(password)
-        self._sessions: dict[bytes, float] = {}
+        self._secret = digest(password)
+        self._sessions = Sessions(clock)
         self._wrong: dict[str, deque[float]] = defaultdict(deque)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,14 +52,17 @@ class Login:
         headers = Headers(scope=scope)
         if scope["type"] == "websocket":
             if self._known(headers):
-                await self._app(scope, receive, send)
+                await self._sessions.serve(_cookie(headers), self._app, scope, receive, send)
             else:
                 await receive()
                 await send({"type": "websocket.close", "code": 1008})
             return
         request = Request(scope, receive)
         answer = await self._answer(request, headers)
-        await (answer or self._app)(scope, receive, send)
+        if answer is None and self._known(headers):
+            await self._sessions.serve(_cookie(headers), self._app, scope, receive, send)
+        else:
+            await (answer or self._app)(scope, receive, send)
 
     async def _answer(self, request: Request, headers: Headers) -> Response | None:
         """What to answer in place of the app; None lets the request through."""
@@ -70,7 +70,7 @@ class Login:
         if path == "/login":
             return await self._login(request, who, headers)
         if path == "/logout" and request.method == "POST":
-            self._sessions.pop(_digest(_cookie(headers)), None)
+            self._sessions.end(_cookie(headers))
             return _with_cookie(RedirectResponse("/login", 303), "", 0, request)
         if self._known(headers):
             return None
@@ -102,24 +102,13 @@ class Login:
         given = parse_qs(body.decode("utf-8", "replace")).get("password", [""])[0]
         if not self._right(given, who):
             return _page(goal, "That is not the password.", 401)
-        return _with_cookie(RedirectResponse(goal, 303), self._begin(), STAY_S, request)
-
-    def _begin(self) -> str:
-        now = self._clock()
-        self._sessions = {key: until for key, until in self._sessions.items() if until > now}
-        while len(self._sessions) >= _MAX_SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
-        token = secrets.token_urlsafe(32)
-        self._sessions[_digest(token)] = now + STAY_S
-        return token
+        return _with_cookie(RedirectResponse(goal, 303), self._sessions.begin(), STAY_S, request)
 
     def _known(self, headers: Headers) -> bool:
-        token = _cookie(headers)
-        # Looked up by its hash: how long that takes says nothing of the token.
-        return bool(token) and self._sessions.get(_digest(token), 0.0) > self._clock()
+        return self._sessions.knows(_cookie(headers))
 
     def _right(self, given: str, who: str) -> bool:
-        if hmac.compare_digest(_digest(given), self._secret):
+        if hmac.compare_digest(digest(given), self._secret):
             self._wrong.pop(who, None)
             return True
         now = self._clock()
@@ -146,10 +135,6 @@ def check_password(password: str) -> None:
     """Raises `BadInput` for one that is too short."""
     if len(password) < SHORTEST:
         raise BadInput(f"the password has {len(password)} characters; give it at least {SHORTEST}")
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
 def _cookie(headers: Headers) -> str:

@@ -1,5 +1,6 @@
-"""With a password nothing is served before the login: no page, no route, no file, no stream."""
+"""With a password nothing is served before the login, nor streamed after it: no page, no route, no file."""
 
+import asyncio
 import re
 
 import pytest
@@ -11,8 +12,9 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from app.login import COOKIE, STAY_S, Login, _local
+from app.login import COOKIE, Login, _local
 from app.main import _check_doors
+from app.sessions import STAY_S, Sessions
 from orchestra_lib.cli.running import _password
 from orchestra_lib.errors import BadInput
 
@@ -127,6 +129,56 @@ def test_a_login_ends_by_itself_and_by_wish(client, clock):
     assert client.get("/").text == "inside"
     client.post("/logout")
     assert client.get("/").status_code == 401
+
+
+async def endless(scope, receive, send):
+    """An answer of the type that its path names, which never ends of itself."""
+
+    async def parts():
+        while True:
+            yield "data: 1\n\n"
+            await asyncio.sleep(0.001)
+
+    await StreamingResponse(parts(), media_type=scope["path"])(scope, receive, send)
+
+
+async def begun(sessions, token, media_type):
+    """What goes out to a login, a list that grows, and the task that answers."""
+    sent = []
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "path": media_type, "asgi": {"spec_version": "2.3"}}
+    serving = asyncio.create_task(sessions.serve(token, endless, scope, receive, send))
+    while len(sent) < 3:
+        await asyncio.sleep(0.001)
+    return sent, serving
+
+
+def test_a_stream_is_cut_by_the_logout_and_those_of_others_go_on(clock):
+    async def play():
+        sessions = Sessions(clock)
+        ours, theirs = sessions.begin(), sessions.begin()
+        sent, serving = await begun(sessions, ours, "text/event-stream")
+        _, others = await begun(sessions, theirs, "text/event-stream")
+        _, download = await begun(sessions, ours, "text/csv")
+        sessions.end(ours)
+        await asyncio.wait_for(serving, 5)
+        assert sent[-1] == {"type": "http.response.body", "body": b""}
+        assert not others.done()
+        assert not download.done()
+        _, serving = await begun(sessions, theirs, "text/event-stream")
+        clock.now += STAY_S
+        sessions.begin()  # whoever logs in next, what has run out is swept
+        await asyncio.wait_for(asyncio.gather(serving, others), 5)
+        download.cancel()
+        await asyncio.wait({download})
+
+    asyncio.run(play())
 
 
 @pytest.mark.parametrize("cookie", ["x", "", "orchestra=", "orchestra=x; orchestra=y", "=;=;\x00", "a" * 5000])
