@@ -1,0 +1,58 @@
+"""`orchestra train CONFIG --dry-run`: the plan of a large run, printed; nothing is started."""
+
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+
+from orchestra_lib.cli.terminal import print_json, print_table
+from orchestra_lib.codec import to_data
+from orchestra_lib.errors import BadInput
+from orchestra_lib.paths import home
+from orchestra_lib.roster import Roster
+from orchestra_lib.training.planning import Plan, plan
+from orchestra_lib.training.settings import Settings
+
+_PATIENCE_S = 3
+
+
+def dry_run(settings: Settings, *, as_json: bool = False) -> int:
+    """Print the plan; 0 when nothing stands in its way, else 1. Raises `BadInput` for what cannot be planned."""
+    made = plan(settings, answers=_answers(), reachable=_reachable)
+    if as_json:
+        print_json(to_data(made))
+    else:
+        _print(made)
+    return 1 if made.problems else 0
+
+
+def _print(made: Plan) -> None:
+    for heading, rows in made.rows.items():
+        print_table((heading, "", "how it comes about"), [(row.name, row.value, row.how) for row in rows])
+        print()
+    for remark in made.remarks:
+        print(f"note: {remark}")
+    for problem in made.problems:
+        print(f"problem: {problem}")
+    if not made.problems:
+        print("nothing stands in its way")
+
+
+def _answers() -> Callable[[str], str | None]:
+    roster = Roster(home())
+
+    def answers(name: str) -> str | None:
+        try:
+            roster.chat_model(name)
+        except BadInput as error:
+            return str(error)
+        return None
+
+    return answers
+
+
+def _reachable(url: str) -> str | None:
+    try:
+        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=_PATIENCE_S):  # noqa: S310  # checked to be http
+            return None
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        return str(getattr(error, "reason", error))
