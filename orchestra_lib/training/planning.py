@@ -208,7 +208,7 @@ class _Planner:
         yield Row(
             name="exercises of the run",
             value=f"{grpo.steps * grpo.prompts:,}",
-            how=f"grpo.steps {grpo.steps} x {grpo.prompts}; {course.count:,} are drawn, {course.qa_share:.0%} questions",
+            how=f"grpo.steps {grpo.steps} x {grpo.prompts}; {course.count:,} drawn, {course.qa_share:.0%} questions",
         )
         yield Row(
             name="price regimes", value=f"{len(course.regimes)}", how=f"{', '.join(course.regimes)}, equal chances"
