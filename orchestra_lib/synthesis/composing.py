@@ -14,6 +14,7 @@ from orchestra_lib.errors import ModelMistake
 from orchestra_lib.synthesis import phrases
 from orchestra_lib.synthesis.candidates import Candidate, Candidates
 from orchestra_lib.synthesis.lexicon import DESCRIBED, NEW, SAME, VAGUE, Lexicon, Mention, Payment
+from orchestra_lib.synthesis.lookup import quantity_at
 from orchestra_lib.synthesis.mentions import look_alikes, mention_of, siblings
 from orchestra_lib.synthesis.planner import Planner
 from orchestra_lib.synthesis.questions import question
@@ -21,13 +22,16 @@ from orchestra_lib.synthesis.routes import PAYMENTS
 from orchestra_lib.synthesis.wants import Aim, Condition, Outcome, Rejected, Want
 from orchestra_lib.synthesis.wording import Worded, Wording, facts_of
 
-_REQUESTS = (1, 2, 2, 3, 3, 3, 4, 4, 5)
+_REQUESTS = (1, 3, 3, 4, 4, 5, 5, 6, 6)
 """How many requests a task may have, each as likely."""
 
-_CONDITION, _TELL, _VAGUE, _FOLLOW_UP, _TOLD, _BY_EMAIL, _WRONG_EMAIL = 0.22, 0.4, 0.12, 0.35, 0.3, 0.6, 0.3
-_REFUSED_PART, _QUESTION_PART, _UNMET_PART, _FALLBACK, _BY_KIND, _INSISTS = 0.1, 0.07, 0.08, 0.5, 0.9, 0.6
-_SAME = 0.8
+_CONDITION, _TELL, _VAGUE, _FOLLOW_UP, _TOLD, _BY_EMAIL, _WRONG_EMAIL = 0.22, 0.4, 0.12, 0.35, 0.3, 0.85, 0.3
+_REFUSED_PART, _QUESTION_PART, _UNMET_PART, _FALLBACK, _BY_KIND, _INSISTS = 0.12, 0.04, 0.05, 0.5, 0.97, 0.6
+_SAME, _GO_ON = 0.85, 0.75
 """The shares of tasks in which each step of evolution is tried."""
+
+_WITHOUT_WRITE = (*[Outcome.REFUSED] * 3, Outcome.UNMET, Outcome.ANSWERED)
+"""What tasks without a write come to, each as likely; a refusal is drawn in vain more often."""
 
 
 class Composer:
@@ -42,7 +46,7 @@ class Composer:
         """A task around an operation; one that does not act is refused, unmet or a question. Raises `Rejected`."""
         random = Random(seed)  # noqa: S311 -- invented tasks, not secret
         first = self.routes.operations[operation]
-        wish = Outcome.DONE if acts else random.choice((Outcome.REFUSED, Outcome.UNMET, Outcome.ANSWERED))
+        wish = Outcome.DONE if acts else random.choice(_WITHOUT_WRITE)
         state = self.world.state()
         candidate = self._candidates.draw(first, state, random, refused=wish is Outcome.REFUSED)
         if candidate is None:
@@ -171,8 +175,7 @@ class Composer:
             raise Rejected("a record that is not there") from mistake
         found = []
         for path in self.lexicon.quantities.get(want.operation, {}):
-            name, _, field = path.partition(".")
-            value = (values.get(name) or {}).get(field) if field else values.get(name)
+            value = quantity_at(values, path)
             if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
                 found.append(path)
         return found
@@ -182,9 +185,7 @@ class Composer:
         if not paths:
             raise Rejected("no quantity for a condition")
         path = random.choice(paths)
-        name, _, field = path.partition(".")
-        values = self.world.operations.values(planner.trace.state, want.operation, want.arguments)
-        value = values[name][field] if field else values[name]
+        value = quantity_at(self.world.operations.values(planner.trace.state, want.operation, want.arguments), path)
         at_least = random.random() < 0.7
         step = max(1, round(value * random.choice((0.02, 0.1, 0.3))))
         above = at_least is not holds
@@ -203,6 +204,9 @@ class Composer:
         refused = random.random() < _REFUSED_PART
         options = list(self._writes)
         random.shuffle(options)
+        if last.operation and random.random() < _GO_ON:  # what works on the same record needs no further look-up
+            table = self.routes.result_table(self.routes.operations[last.operation])
+            options.sort(key=lambda one: all(key.references != table for key in self.routes.keys(one)))
         for operation in options[:8]:
             fixed, given = self._dependent(operation, last, planner, random)
             candidate = self._candidates.draw(

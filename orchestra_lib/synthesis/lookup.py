@@ -64,6 +64,13 @@ def value_at(state: State, routes: Routes, table: str, row: Record, path: str) -
     return value_at(state, routes, field.references or "", found, rest) if found and field else None
 
 
+def quantity_at(values: Mapping[str, Any], path: str) -> Any:
+    """What a path leads to among the values of a call: a name, or a field of a record behind a name."""
+    name, _, field = path.partition(".")
+    value = values.get(name)
+    return value.get(field) if field and isinstance(value, Mapping) else value
+
+
 def meets(value: Any, wanted: Any) -> bool:
     """Whether a field's value is the wanted one, or a list that holds it."""
     return wanted in value if isinstance(value, list) else bool(value == wanted)

@@ -9,8 +9,7 @@ from orchestra_lib.synthesis.lexicon import DESCRIBED, IDENTIFIED, Lexicon, Ment
 from orchestra_lib.synthesis.lookup import extreme, meets, search_for, value_at
 from orchestra_lib.synthesis.wants import Rejected
 
-_BY_ID = 0.15
-_RESOURCE_BY_ID = 0.04
+_BY_ID, _RESOURCE_BY_ID, _BRIEF = 0.08, 0.04, 0.6
 
 
 def mention_of(
@@ -23,6 +22,8 @@ def mention_of(
     by_id = mine or table in lexicon.routes.getters
     phrases = list(lexicon.records.get(table, ())) if wish or not by_id else []
     random.shuffle(phrases)
+    if random.random() < _BRIEF:  # who says least leaves most to look up
+        phrases.sort(key=lambda one: len(one.slots))
     rows = siblings(lexicon, state, table, owner if mine else None)
     for phrase in phrases:
         row = state.find(table, key)

@@ -16,7 +16,7 @@ from orchestra_lib.environment.schema import Field, Operation, Rule
 from orchestra_lib.environment.state import Record
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.synthesis.lexicon import DESCRIBED, VAGUE, Lexicon, Mention
-from orchestra_lib.synthesis.lookup import search_for
+from orchestra_lib.synthesis.lookup import quantity_at, search_for
 from orchestra_lib.synthesis.mentions import siblings
 from orchestra_lib.synthesis.routes import PAYMENTS
 from orchestra_lib.synthesis.trace import Trace
@@ -65,7 +65,7 @@ class Planner:
         self._prepare(want, operation, values)
         answers = [self._quantity(operation, values, path) for path in want.tell]
         if want.condition:
-            value = _at(values, want.condition.path)
+            value = quantity_at(values, want.condition.path)
             if not isinstance(value, int | float):
                 raise Rejected("a condition on what is unknown")
             if not want.condition.holds(value):
@@ -111,7 +111,7 @@ class Planner:
             self._list(table, None)
 
     def _quantity(self, operation: Operation, values: Mapping[str, Any], path: str) -> Information:
-        value = _at(values, path)
+        value = quantity_at(values, path)
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise Rejected("nothing to tell")
         return Information(value=value, unit=self._unit(operation, path), what=path.replace(".", " ").replace("_", " "))
@@ -282,12 +282,6 @@ def _words(expression: Any) -> Iterator[str]:
                 yield from _words(part)
         case _:
             return
-
-
-def _at(values: Mapping[str, Any], path: str) -> Any:
-    name, _, field = path.partition(".")
-    value = values.get(name)
-    return value.get(field) if field and isinstance(value, Mapping) else value
 
 
 def _covers(done: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

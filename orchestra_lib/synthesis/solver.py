@@ -16,7 +16,8 @@ from orchestra_lib.environment.state import Record, State
 from orchestra_lib.environment.user import Exchange, StatedUser
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.synthesis.finding import Finding, Lost
-from orchestra_lib.synthesis.lexicon import NEW, SAME, VAGUE, Lexicon, Mention
+from orchestra_lib.synthesis.lexicon import NEW, SAME, VAGUE, Lexicon
+from orchestra_lib.synthesis.lookup import quantity_at
 from orchestra_lib.synthesis.planner import answer, reason, unit_of
 from orchestra_lib.synthesis.routes import PAYMENTS
 from orchestra_lib.synthesis.trace import Known, Trace
@@ -114,10 +115,9 @@ class _Episode:
         told = self._told(operation, arguments, request)
         if request.aim is Aim.WHAT_IF:
             return told
-        if request.condition:
-            value = _at(self._values(operation, arguments), request.condition.path)
-            if not request.condition.holds(value):
-                return f"Your condition is not met, so I leave it. {told}"
+        condition = request.condition
+        if condition and not condition.holds(self._quantity(operation, arguments, condition.path)):
+            return f"Your condition is not met, so I leave it. {told}"
         for rule in self._broken(operation, arguments):
             named = "; ".join(f"{one.value} {one.unit or ''}" for one in reason(self.world, operation, rule))
             return f"I cannot do that. {self._prose.rule(rule)} ({named}) {told}"
@@ -216,17 +216,21 @@ class _Episode:
                     for key in {row[one.name]: None for row in rows if row.get(one.name)}:
                         self.trace.look(one.references, key)
 
-    def _values(self, operation: Operation, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self.world.operations.values(Known(self.trace), operation.name, arguments)
+    def _quantity(self, operation: Operation, arguments: Mapping[str, Any], path: str) -> float:
+        """A number that what was seen comes to. Raises `Lost` where too little was seen."""
+        value = quantity_at(self.world.operations.values(Known(self.trace), operation.name, arguments), path)
+        if not isinstance(value, int | float):
+            raise Lost(f"I do not know the {path}")
+        return value
 
     def _told(self, operation: Operation, arguments: Mapping[str, Any], request: Request) -> str:
         paths = [*request.tell, *((request.condition.path,) if request.condition else ())]
         if not paths:
             return ""
-        values = self._values(operation, arguments)
-        return " ".join(f"{path}: {self._spoken(operation, path, _at(values, path))}." for path in paths)
+        told = {path: self._quantity(operation, arguments, path) for path in paths}
+        return " ".join(f"{path}: {self._spoken(operation, path, value)}." for path, value in told.items())
 
-    def _spoken(self, operation: Operation, path: str, value: Any) -> str:
+    def _spoken(self, operation: Operation, path: str, value: float) -> str:
         name, _, field = path.partition(".")
         load = next((one for one in operation.loads if one.name == name), None)
         unit = unit_of(self.routes.field(load.table, field)) if load and field else None
@@ -262,12 +266,3 @@ class _Episode:
 
     def _seen(self, table: str, row: Record, field: str) -> Record:
         return self.trace.look(table, row[self.routes.tables[table].key], frozenset((field,))) or row
-
-
-def _at(values: Mapping[str, Any], path: str) -> Any:
-    name, _, field = path.partition(".")
-    value = values.get(name)
-    return value.get(field) if field and isinstance(value, Mapping) else value
-
-
-__all__ = ["Mention", "Solver"]
