@@ -34,6 +34,9 @@ SKILLS: Mapping[str, float] = {"cheapest": 0.36, "fastest": 0.36, "strongest": 0
 HABITS: Mapping[str, float] = {"usual": 0.55, "apt": 0.27, "any": 0.18}
 """How often the baseline calls the strongest on the whole, keeps to the preference, calls anyone."""
 
+_WITH_WISH = 0.5
+"""So often a preference stands before the rule, which wins: what is wished must not disturb how a plan is kept."""
+
 _FAILS = 0.1
 """So often the first call fails and a second is shown, by the same plan or, where it has none left, the strongest."""
 
@@ -50,7 +53,9 @@ def skill(market: Market, dice: random.Random) -> Demonstration:
     """A rule, told and kept."""
     plan = dice.choices(list(SKILLS), list(SKILLS.values()))[0]
     named = dice.choice(list(market.experts)) if plan == "named" else None
-    return _demonstration(market, plan, f"Call only {named}." if named else RULES[plan], named, dice)
+    rule = f"Call only {named}." if named else RULES[plan]
+    wish = setting_of(market).sentence if dice.random() < _WITH_WISH else ""
+    return _demonstration(market, plan, f"{wish} {rule}", named, dice)
 
 
 def habit(market: Market, dice: random.Random, habits: Mapping[str, float] = HABITS) -> Demonstration:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -9,9 +10,8 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from orchestra_lib.errors import BadInput
 from orchestra_lib.training.tiny.scale import STEPS
+from orchestra_lib.training.tiny.tokenizer import check_tokenizer, tokenizer
 from orchestra_lib.training.tiny.vocabulary import END, ID, PAD, TOKENS
-
-VOCABULARY_FILE = "vocabulary.json"
 
 _INITIAL = 0.05
 _SHARPNESS = 1.5
@@ -35,7 +35,6 @@ def new_network(seed: int, *, width: int = 128, layers: int = 4, heads: int = 4,
         pad_token_id=ID[PAD],
         bos_token_id=None,
         initializer_range=_INITIAL,
-        use_cache=True,
     )
     network = Qwen3ForCausalLM(config)
     with torch.no_grad():
@@ -63,21 +62,19 @@ def _built_from_features(width: int) -> torch.Tensor:
     return torch.stack(rows) * _INITIAL
 
 
-def save_network(network: Qwen3ForCausalLM, folder: Path) -> None:
-    """Write weights as safetensors, with the vocabulary they belong to."""
-    network.save_pretrained(folder)
-    (folder / VOCABULARY_FILE).write_text(json.dumps([token.text for token in TOKENS]), "utf-8")
+def save_network(network: Qwen3ForCausalLM, folder: Path, card: Mapping[str, object]) -> None:
+    """Write weights as safetensors in half precision, the tokenizer, and `orchestra.json` that says what it is."""
+    kept = Qwen3ForCausalLM(network.config).to(torch.float16)
+    kept.load_state_dict(network.state_dict())
+    kept.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    (folder / "orchestra.json").write_text(json.dumps({"dialect": "tiny", **card}, indent=2) + "\n", "utf-8")
 
 
 def load_network(folder: Path) -> Qwen3ForCausalLM:
-    """Read a network. Raises `BadInput` where the folder holds none, or one of another vocabulary."""
+    """Read a network, in single precision. Raises `BadInput` where there is none, or one of another vocabulary."""
+    check_tokenizer(folder)
     try:
-        kept = json.loads((folder / VOCABULARY_FILE).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{folder} holds no checkpoint of the tiny policy ({error}); give the folder of one") from None
-    if kept != [token.text for token in TOKENS]:
-        raise BadInput(
-            f"the checkpoint {folder} has another vocabulary ({len(kept)} tokens, ours has {len(TOKENS)}); "
-            "train it anew, or use the version that wrote it"
-        )
-    return Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        return Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    except OSError as error:
+        raise BadInput(f"{folder} holds no weights ({error}); name the folder of a checkpoint") from None
