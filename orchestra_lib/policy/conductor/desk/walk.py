@@ -1,7 +1,7 @@
 """The next move at a desk, the first that applies: report, do what was agreed, identify, look up, decide."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,9 @@ SEARCHES = 2
 TRIES = 3
 """So often a request is decided on before it is given up."""
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LISTED = re.compile(r"^- ([\w ]+): (.*)$", re.MULTILINE)
+_IDENTITY = "The policy wants the user identified first."
 _WHO = "Could you please tell me your"
 
 
@@ -72,30 +74,35 @@ class DeskTurn(Costs):
         return _say("It is done.", f"{self._title(acted[-1].call.tool)}: done. {told}.")
 
     async def _identify(self) -> Move | None:
+        """Find the user by what was said, or ask; None once the user was asked for everything."""
         desk = self._desk
         wanted = [(spec, tuple(spec.parameters.get("required", ()))) for spec in desk.finders]
         names = tuple(dict.fromkeys(name for _, needed in wanted for name in needed))
         said = " ".join(desk.said)
-        found = {name: _EMAIL.findall(said)[-1] for name in names if "email" in name and _EMAIL.search(said)}
-        rest = [name for name in names if name not in found and "email" not in name]
+        found = {name: seen[-1] for name in names if "email" in name and (seen := _EMAIL.findall(said))}
+        if (move := self._find(wanted, found)) is not None:
+            return move
+        rest = [name for name in names if "email" not in name]
         if rest and self._writer is not None and desk.exchanges:
-            written = await self.write(writing.identity(self._writer, rest, [one.user for one in desk.exchanges]))
-            found |= {
-                name: str(value)
-                for name, value in (written.value or {}).items()
-                if value and str(value).casefold() in said.casefold()
-            }
-        tried = [(call.call.tool, call.call.arguments) for call, _ in desk.failed]
-        for spec, needed in wanted:
-            arguments = {name: found[name] for name in needed if name in found}
-            if len(arguments) == len(needed) and (spec.name, arguments) not in tried:
-                return Move(why="The policy wants the user identified first.", tool=spec.name, arguments=(arguments,))
+            written = await self.write(writing.identity(self._writer, rest, desk.said))
+            copied = {name: str(value) for name, value in (written.value or {}).items() if value}
+            found |= {name: value for name, value in copied.items() if value.casefold() in said.casefold()}
+            if (move := self._find(wanted, found)) is not None:
+                return move
         asked = sum(_WHO in one.agent for one in desk.exchanges)
         if asked >= len(wanted):
             return None
         words = [" and ".join(map(plain, needed)) for _, needed in wanted]
-        message = f"{_WHO} {', or your '.join(words) if not asked else words[asked]}?"
-        return _ask("The policy wants the user identified first.", message)
+        return _ask(_IDENTITY, f"{_WHO} {words[asked] if asked else ', or your '.join(words)}?")
+
+    def _find(self, wanted: Sequence[tuple[ToolSpec, Sequence[str]]], found: Mapping[str, str]) -> Move | None:
+        """The first search for the user that has all it needs and was not made yet."""
+        tried = [(call.call.tool, call.call.arguments) for call, _ in self._desk.failed]
+        for spec, needed in wanted:
+            arguments = {name: found[name] for name in needed if name in found}
+            if len(arguments) == len(needed) and (spec.name, arguments) not in tried:
+                return Move(why=_IDENTITY, tool=spec.name, arguments=(arguments,))
+        return None
 
     async def _decide(self) -> Move:
         desk = self._desk
@@ -132,7 +139,10 @@ class DeskTurn(Costs):
                 return _say(f"{why} It was looked up before.", "I am sorry, I found nothing that fits.")
             return Move(why=why, tool=spec.name, arguments=(arguments,))
         if (name := self._unsaid(spec, arguments)) is not None:
-            return _ask(f"{why} Nobody said the {plain(name)}.", f"Could you please tell me the {plain(name)}?")
+            question, lacks = f"Could you please tell me the {plain(name)}?", f"{why} Nobody said the {plain(name)}."
+            if any(one.agent == question for one in self._desk.exchanges):
+                return _say(lacks, f"I am sorry, I cannot do that without the {plain(name)}.")
+            return _ask(lacks, question)
         if rules := self._desk.rules(spec.name):
             what = f"{spec.title} ({', '.join(f'{name} {one}' for name, one in arguments.items())})"
             verdict = (await self.write(interview.check(what, rules))).value or {}
@@ -162,15 +172,14 @@ class DeskTurn(Costs):
         return {**found, **own}
 
     def _unsaid(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
-        """The first text that nobody said or read, unless it was asked for already."""
+        """The first argument that is missing, or is text that nobody said and that was not read either."""
         heard = " ".join((*self._desk.said, *(str(one.fields) for one in self._records.all()))).casefold()
-        asked = " ".join(one.agent for one in self._desk.exchanges)
         properties: Mapping[str, Any] = spec.parameters["properties"]
         for name, schema in properties.items():
             value = arguments.get(name)
-            free = isinstance(value, str) and "enum" not in schema and not re.match(r"\d{4}-\d\d-\d\d", value)
+            free = isinstance(value, str) and "enum" not in schema and not _DATE.match(value)
             missing = value is None and name in spec.parameters["required"]
-            if (missing or (free and str(value).casefold() not in heard)) and plain(name) not in asked:
+            if missing or (free and str(value).casefold() not in heard):
                 return name
         return None
 
