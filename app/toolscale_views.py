@@ -366,10 +366,10 @@ def _report(file: Path) -> Data:
 
 
 def _funnel(name: str, one: Data) -> Data:
-    """One domain's candidates, filter by filter."""
+    """One domain's candidates, filter by filter, those that dropped none among them."""
     stages, left = [], one["candidates"]
-    for stage in sorted(one["rejected"], key=lambda stage: _STAGES.index(stage) if stage in _STAGES else len(_STAGES)):
-        reasons = one["rejected"][stage]
+    for stage in (*_STAGES, *(name for name in one["rejected"] if name not in _STAGES)):
+        reasons = one["rejected"].get(stage, {})
         left -= sum(reasons.values())
         stages.append({"name": stage, "left": left, "dropped": sum(reasons.values()), "reasons": reasons})
     return {"domain": name, "proposed": one["candidates"], "stages": stages}

@@ -86,10 +86,12 @@ function histogram(values, what, marked, sets) {
       at % every === 0 ? svg("text", { x: x(at * step) + wide / 2, y: BASE + 14, "text-anchor": "middle", text: String(at * step) }) : null,
     ];
   };
+  // From left to right and downwards: no line runs through the words of another set.
+  const inOrder = [...sets].sort((a, b) => a.golden_mean - b.golden_mean);
   const line = (set, at) => {
     const place = x(set.golden_mean) + wide / 2;
     if (place > WIDE - 4) return null;
-    return [svg("line", { class: "ts-ref", x1: place, x2: place, y1: 16 + at * 12, y2: BASE }), svg("text", { x: place + 4, y: 24 + at * 12, text: `${plain(set.name)} mean ${set.golden_mean.toFixed(1)}` })];
+    return [svg("line", { class: "ts-ref", x1: place, x2: place, y1: 17 + at * 12, y2: BASE }), svg("text", { x: place + 4, y: 26 + at * 12, text: `${plain(set.name)} mean ${set.golden_mean.toFixed(1)}` })];
   };
   const mean = values.reduce((all, n) => all + n, 0) / values.length;
   const words = `${what} per task: ${count(values.length)} tasks, mean ${mean.toFixed(1)}, most ${Math.max(...values)}`;
@@ -99,59 +101,59 @@ function histogram(values, what, marked, sets) {
     svg("line", { class: "g", x1: LEFT, x2: WIDE - 8, y1: y(top), y2: y(top) }),
     svg("text", { x: LEFT - 6, y: y(top) + 4, "text-anchor": "end", text: count(top) }),
     bins.map(bar),
-    sets.map(line),
+    inOrder.map(line),
     svg("line", { class: "ax", x1: LEFT, x2: WIDE - 8, y1: BASE, y2: BASE }),
     marked === null ? null : svg("text", { class: "ink b", x: Math.min(WIDE - 70, Math.max(LEFT, x(Math.floor(marked / step) * step))), y: 10, text: `this task ${marked}` }),
     svg("text", { x: LEFT, y: HIGH - 8, text: plain(words) }),
   );
 }
 
+const STAGES = {
+  drawn: "could be drawn",
+  golden: "golden calls run twice",
+  solvable: "solvable",
+  "not free": "not without acting",
+  discriminative: "no wrong call passes",
+  quota: "within the quotas",
+};
+
 /** What became of every candidate: a bar a filter, what it dropped dashed and named. Null without a report. */
 export function funnelPanel(report, domain) {
   const funnel = report?.funnels.find((one) => one.domain === domain);
   if (!funnel) return null;
   const most = funnel.proposed || 1;
-  const [from, full, step] = [176, 210, 27];
-  const row = ({ name, left, dropped, reasons }, at) => {
-    const y = 4 + at * step;
-    const last = at === funnel.stages.length - 1;
-    const wide = (left / most) * full;
-    const why = Object.entries(reasons)
-      .sort((a, b) => b[1] - a[1])
-      .slice(0, 2)
-      .map(([reason, n]) => `${count(n)} ${plain(reason).slice(0, 44)}`)
-      .join(", ");
-    return [
-      svg("text", { class: "ink", x: from - 8, y: y + 13, "text-anchor": "end", text: plain(name) }),
-      svg("rect", { class: last ? "ts-pass last" : "ts-pass", x: from, y, width: wide, height: 18, rx: 2 }),
-      dropped ? svg("rect", { class: "ts-drop", x: from + wide, y, width: (dropped / most) * full, height: 18 }) : null,
-      svg("text", { class: "ink b", x: from + full + 8, y: y + 13, text: count(left) }),
-      svg("text", { x: from + full + 52, y: y + 13, text: dropped ? `− ${count(dropped)}: ${why}` : "" }),
-    ];
-  };
+  const share = (n) => `${((100 * n) / most).toFixed(2)}%`;
+  const ofMost = (reasons) => Object.entries(reasons).sort((a, b) => b[1] - a[1]);
   const stages = [{ name: "proposed", left: funnel.proposed, dropped: 0, reasons: {} }, ...funnel.stages];
-  const accepted = funnel.stages.at(-1)?.left ?? funnel.proposed;
-  const reasons = funnel.stages.flatMap((stage) => Object.entries(stage.reasons).map(([reason, n]) => [stage.name, reason, n]));
+  const row = ({ name, left, dropped, reasons }, at) => {
+    const [first, ...others] = ofMost(reasons);
+    const why = first ? `${count(first[1])} ${plain(first[0])}${others.length ? `, and ${plural(others.length, "more reason")}` : ""}` : "";
+    const last = at === stages.length - 1;
+    return el(
+      "li",
+      {},
+      el("span", { class: "ts-fname", text: plain(STAGES[name] ?? name) }),
+      el("span", { class: "ts-track", "aria-hidden": "true" }, el("i", { class: last ? "ts-pass last" : "ts-pass", style: { width: share(left) } }), dropped ? el("i", { class: "ts-drop", style: { width: share(dropped) } }) : null),
+      el("b", { class: "n", text: count(left) }),
+      el("span", { class: "ts-why", text: at ? (dropped ? `− ${count(dropped)}: ${why}` : "− 0") : "" }),
+    );
+  };
+  const reasons = funnel.stages.flatMap((stage) => ofMost(stage.reasons).map(([reason, n]) => [STAGES[stage.name] ?? stage.name, reason, n]));
   const line = (cells) => el("tr", {}, el("th", { scope: "row", text: plain(cells[0]) }), el("td", { class: "ts-wide", text: plain(cells[1]) }), el("td", { class: "n", text: count(cells[2]) }));
+  const accepted = stages.at(-1).left;
   return el(
     "section",
     { class: "wb-panel", "aria-label": "What the filters reject" },
-    el("header", {}, el("h2", { text: "What the filters reject" }), el("p", { text: "all are executed, none is asked" })),
-    el(
-      "div",
-      { class: "ts-scroll", tabindex: "0", role: "region", "aria-label": "Filter funnel" },
-      svg(
-        "svg",
-        { class: "wb-chart ts-funnel", viewBox: `0 0 760 ${stages.length * step + 2}`, role: "img", "aria-label": `Of ${count(funnel.proposed)} candidates ${count(accepted)} were accepted` },
-        stages.map((stage, at) => row(stage, at - 0)),
-      ),
-    ),
-    el(
-      "details",
-      { class: "ts-result" },
-      el("summary", { text: "Every reason" }),
-      el("table", { class: "wb-tbl tight" }, el("caption", { class: "wb-sr", text: "Reasons of rejection" }), el("thead", {}, el("tr", {}, ["Filter", "Reason"].map((text) => el("th", { scope: "col", text })), el("th", { scope: "col", class: "n", text: "Tasks" }))), el("tbody", {}, reasons.map(line))),
-    ),
+    el("header", {}, el("h2", { text: "What the filters reject" }), el("p", { text: `${count(accepted)} of ${plural(funnel.proposed, "candidate")} accepted; every filter is executed` })),
+    el("ol", { class: "ts-funnel", "aria-label": `Of ${count(funnel.proposed)} candidates ${count(accepted)} were accepted` }, stages.map(row)),
+    reasons.length
+      ? el(
+          "details",
+          { class: "ts-result" },
+          el("summary", { text: "Every reason" }),
+          el("table", { class: "wb-tbl tight" }, el("caption", { class: "wb-sr", text: "Reasons of rejection" }), el("thead", {}, el("tr", {}, ["Filter", "Reason"].map((text) => el("th", { scope: "col", text })), el("th", { scope: "col", class: "n", text: "Tasks" }))), el("tbody", {}, reasons.map(line))),
+        )
+      : null,
   );
 }
 
@@ -167,12 +169,12 @@ export function metricsPanel(report) {
       "tr",
       {},
       el("th", { scope: "row", text: plain(what) }),
-      el("td", { class: "n" }, el("b", {}, figure(ours, "not measured here")), worse ? el("span", { class: "wb-chip warn ts-worse", title: "A published set has the better value", text: "worse" }) : null),
+      el("td", { class: "n" }, worse ? el("span", { class: "wb-chip warn ts-worse", title: "A published set has the better value", text: "worse" }) : null, el("b", {}, figure(ours, "not measured here"))),
       theirs.map((value) => el("td", { class: "n" }, figure(value, "not measured for this set"))),
     );
   return el(
     "section",
-    { class: "wb-panel", "aria-label": "Metrics" },
+    { class: "wb-panel ts-metrics", "aria-label": "Metrics" },
     el("header", {}, el("h2", { text: "Metrics of all domains" }), el("p", { text: "shares between 0 and 1; where a published set is better it is said" })),
     el(
       "div",

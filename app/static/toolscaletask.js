@@ -42,9 +42,8 @@ export class TaskPage {
         "div",
         { class: "ts-grid" },
         el("section", { class: "wb-panel", "aria-label": `Task ${plain(this.task.id)}` }, this.head(list), this.user(), this.stepper(), this.calls, this.checks()),
-        el("div", { class: "ts-side" }, this.diff, this.live.content(domain, this.task)),
+        el("div", { class: "ts-side" }, this.diff, this.live.content(domain, this.task), difficultyPanel(list.fitting, found, this.task)),
       ),
-      el("div", { class: "ts-b one" }, difficultyPanel(list.fitting, found, this.task)),
     ];
   }
 
@@ -62,10 +61,10 @@ export class TaskPage {
       el("h2", {}, `Task ${plain(id)}`),
       el("span", { class: "wb-tag", text: plain(kind) }),
       el("span", { class: "wb-tag", text: plain(split) }),
-      parts.length ? el("span", { class: "wb-tag ts-hard", title: "Difficulty, part by part", text: plain(parts.join(" · ")) }) : null,
       el("span", { class: "wb-sp" }),
       turn(-1, "‹", "Task before (k)"),
       turn(1, "›", "Next task (j)"),
+      parts.length ? el("span", { class: "wb-note ts-hard", title: "Difficulty, part by part", text: plain(parts.join(" · ")) }) : null,
     );
   }
 
