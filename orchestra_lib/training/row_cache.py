@@ -69,7 +69,6 @@ class PrefixedRows:
     def __init__(self, network: Any) -> None:
         """Raises `BadInput` for a network whose layers do not all attend to everything."""
         self._core = network.get_decoder()
-        self._device = next(network.parameters()).device
         kinds = set(getattr(self._core.config, "layer_types", None) or ["full_attention"])
         if kinds != {"full_attention"}:
             raise BadInput(
@@ -82,6 +81,12 @@ class PrefixedRows:
         self._sharing: tuple[int, _Sharing] | None = None
         self._pass: _Pass | None = None
         self.clear()
+
+    @property
+    def _device(self) -> torch.device:
+        """Where the network is now: a trainer moves it after this was made."""
+        device: torch.device = next(self._core.parameters()).device
+        return device
 
     def clear(self) -> None:
         """Forget everything, and free its memory."""
@@ -195,7 +200,8 @@ class PrefixedRows:
             members[prompt].append(row)
         most = max(map(len, members))
         lengths = torch.tensor([len(line.prefix) for line in lines], device=self._device)
-        width = max(map(len, self._prompts))
+        # A prompt that is gone may have left the kept ones padded to its length.
+        width = next((keys.shape[2] for keys in self._prompt_keys.values()), 0)
         sharing = _Sharing(
             rows_P_M=torch.tensor([[*rows, *[0] * (most - len(rows))] for rows in members], device=self._device),
             place_B=torch.tensor([prompt * most + place for prompt, place in where], device=self._device),
