@@ -18,7 +18,7 @@ _SHARPNESS = 1.5
 """Qwen3 norms queries and keys: at 1 no attention score exceeds the root of the head's size, too soft to look up."""
 
 
-def new_network(seed: int, *, width: int = 128, layers: int = 4, heads: int = 4, kv_heads: int = 4) -> Qwen3ForCausalLM:
+def new_network(seed: int, *, width: int = 96, layers: int = 4, heads: int = 4, kv_heads: int = 4) -> Qwen3ForCausalLM:
     """A network before any training. The same seed gives the same weights."""
     torch.manual_seed(seed)
     config = Qwen3Config(

@@ -19,6 +19,8 @@ from orchestra_lib.training.tiny.vocabulary import ID, PAD
 
 _IGNORED = -100
 _POOL = 4
+_DRAWS = 100_000
+"""Markets of the warm start are drawn apart from those of GRPO under the same seed."""
 
 
 @record
@@ -32,12 +34,24 @@ class Stage:
     habits: float
 
 
+STAGES = (
+    Stage(steps=60, batch=64, sizes=(1,), habits=0.0),
+    Stage(steps=80, batch=64, sizes=(1, 2), habits=0.0),
+    Stage(steps=160, batch=64, sizes=(2, 3), habits=0.0),
+    Stage(steps=450, batch=64, sizes=(3, 3, 4, 4, 5), habits=0.1),
+    Stage(steps=550, batch=64, sizes=(3, 3, 4, 4, 5, 6), habits=0.4),
+)
+"""The shipped warm start: one expert first, then more, and habits when reading is learned."""
+
+LEARNING_RATE = 5e-3
+
+
 def batches(stages: Sequence[Stage], seed: int) -> Iterator[list[Demonstration]]:
     """Every batch of the warm start in order; demonstrations of like length go together."""
     dice = random.Random(f"warm start {seed}")  # noqa: S311  # a lot, not a secret
     number = 0
     for stage in stages:
-        markets = Markets(kind=SEEN, seed=seed, sizes=stage.sizes)
+        markets = Markets(kind=SEEN, seed=_DRAWS + seed, sizes=stage.sizes)
         left = stage.steps
         while left:
             count = min(_POOL, left)
@@ -55,10 +69,10 @@ def batches(stages: Sequence[Stage], seed: int) -> Iterator[list[Demonstration]]
 
 def warm_start(
     network: Qwen3ForCausalLM,
-    stages: Sequence[Stage],
+    stages: Sequence[Stage] = STAGES,
     *,
     seed: int,
-    lr: float,
+    lr: float = LEARNING_RATE,
     on_step: Callable[[int, float], None] = lambda step, loss: None,
 ) -> float:
     """Train in place; the CPU seconds it took. `on_step` is told the step and its loss."""

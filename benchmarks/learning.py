@@ -1,0 +1,262 @@
+"""Whether a tiny policy learns whom to ask: over seeds and kinds of market, beside rules, its warm start and the oracle.
+
+    python -m benchmarks.learning --json           # measures the shipped checkpoints
+    python -m benchmarks.learning --train          # trains warm start and GRPO of every seed first: about an hour
+
+Everything here is simulated. Every contestant plays the same held-out markets with the same lots. Learned policies
+sample at temperature 1, as in training. Figures of learned policies are means over seeds, each an own warm start from
+scratch and an own GRPO run, with Student's intervals of 95 % over seeds; those of rules are Wilson's or normal ones over
+markets. *Seen* markets are new draws of the kind that training drew from; of no other kind did it see any.
+"""
+
+import asyncio
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import fmean, stdev
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.claims import Claim, Rival, note, parser, show
+from orchestra_lib.paths import DATA
+from orchestra_lib.training.tiny.evaluation import Mean, PolicyOf, compared, held_out, play_all, scripted, summary
+from orchestra_lib.training.tiny.market import AIMS, DRAWS, SEEN
+
+STAGES = ("warm-start", "grpo")
+CONFIG = DATA.parent / "configs" / "tiny.toml"
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""The 97.5th percentile of Student's distribution at 1, 2, … degrees of freedom."""
+
+Figures = dict[str, list[float]]
+"""A figure's name to its value at each seed; of a rule one value alone."""
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--train", action="store_true", help="train the checkpoints first, over what is there")
+    options.add_argument("--folder", type=Path, default=DATA / "checkpoints")
+    options.add_argument("--seeds", type=int, default=5)
+    options.add_argument("--markets", type=int, default=400, help="held-out markets of each kind")
+    chosen = options.parse_args()
+    count = 40 if chosen.quick else chosen.markets
+    seeds = range(2 if chosen.quick else chosen.seeds)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if chosen.train:
+        for seed in seeds:
+            train(seed, chosen.folder)
+    found = {kind: measured(kind, count, seeds, chosen.folder) for kind in DRAWS}
+    if chosen.json:
+        print(json.dumps({"simulated": True, "markets": count, "seeds": list(seeds), "figures": _told(found)}))
+    else:
+        print(*_table(found), sep="\n")
+    show(claims(found, _cpu_minutes(seeds, chosen.folder)), as_json=chosen.json)
+
+
+def place(folder: Path, seed: int, stage: str) -> Path:
+    """Where a checkpoint stands: those of seed 0 under names that the Live page offers."""
+    return folder / f"tiny-{stage}" if seed == 0 else folder / "seeds" / str(seed) / stage
+
+
+def train(seed: int, folder: Path) -> None:
+    """Warm start and GRPO of one seed, from nothing to two checkpoints."""
+    import torch
+
+    from orchestra_lib.training.running import train as grpo
+    from orchestra_lib.training.settings import resolve
+    from orchestra_lib.training.tiny.network import load_network, new_network, save_network
+    from orchestra_lib.training.tiny.warm_start import STAGES as PLAN
+    from orchestra_lib.training.tiny.warm_start import warm_start
+
+    torch.set_num_threads(1)
+    first, last = place(folder, seed, "warm-start"), place(folder, seed, "grpo")
+    network = new_network(seed)
+    cpu_s = warm_start(network, seed=seed, on_step=lambda step, loss: _progress("warm start", seed, step, loss))
+    card = {"seed": seed, "trained_on": "tiny", "step": sum(stage.steps for stage in PLAN), "cpu_s": round(cpu_s, 1)}
+    save_network(network, first, {"stage": "warm_start", **card})
+    with TemporaryDirectory() as output:
+        sets = [f"seed={seed}", f"policy.checkpoint={first}", f"output_dir={output}/run"]
+        begun = time.process_time()
+        done = grpo(resolve(CONFIG, sets, home=Path(output)))
+        cpu_s = time.process_time() - begun
+        card |= {"step": done["step"], "cpu_s": round(cpu_s, 1)}
+        save_network(load_network(Path(output) / "run" / "final"), last, {"stage": "grpo", **card})
+        steps = (Path(output) / "run" / "steps.jsonl").read_text("utf-8")
+    (last / "steps.jsonl").write_text(steps, "utf-8")
+    note(f"seed {seed}: GRPO took {cpu_s:.0f} CPU s")
+
+
+def _progress(what: str, seed: int, step: int, loss: float) -> None:
+    if step % 100 == 0:
+        note(f"seed {seed}: {what} step {step}, loss {loss:.3f}")
+
+
+def measured(kind: str, count: int, seeds: Sequence[int], folder: Path) -> dict[str, Figures]:
+    """Every contestant on the first held-out markets of a kind."""
+    markets = held_out(kind, count)
+    rules = scripted()
+    found: dict[str, Figures] = {}
+    with TemporaryDirectory() as artefacts:
+        played = {name: asyncio.run(play_all(markets, rules[name], Path(artefacts))) for name in rules}
+        for seed in seeds:
+            note(f"{kind} markets, seed {seed}")
+            for stage in STAGES:
+                policy = _learned(place(folder, seed, stage), seed)
+                played[_NAMES[stage]] = asyncio.run(play_all(markets, policy, Path(artefacts)))
+            reward = compared(markets, played)
+            for name, rows in played.items():
+                one = found.setdefault(name, {})
+                for figure, value in _flat(summary(rows), reward[name]).items():
+                    one.setdefault(figure, []).append(value)
+    return {
+        name: {key: values if name in _NAMES.values() else values[:1] for key, values in one.items()}
+        | {"reward": one["reward"]}
+        for name, one in found.items()
+    }
+
+
+_NAMES = {"warm-start": "warm start", "grpo": "trained"}
+
+
+def _learned(folder: Path, seed: int) -> PolicyOf:
+    from orchestra_lib.training.tiny.learned import learned
+    from orchestra_lib.training.tiny.network import load_network
+
+    return learned(load_network(folder).eval(), name=folder.name, seed=seed)
+
+
+def _flat(figures: Mapping[str, Any], reward: Mean) -> dict[str, float]:
+    flat = {"reward": reward.mean}
+    for aim, told in figures.items():
+        for name in ("accuracy", "compliance", "malformed"):
+            flat[f"{aim} {name}"] = told[name].rate
+        for name in ("strongest_share", "cost_usd", "latency_s"):
+            flat[f"{aim} {name}"] = told[name].mean
+    return flat
+
+
+def over_seeds(values: Sequence[float]) -> Mean:
+    """The mean with Student's interval; one value has none."""
+    middle = fmean(values)
+    if len(values) < 2:
+        return Mean(mean=middle, low=None, high=None, of=len(values))
+    reach = _STUDENT[min(len(values) - 2, len(_STUDENT) - 1)] * stdev(values) / math.sqrt(len(values))
+    return Mean(mean=middle, low=middle - reach, high=middle + reach, of=len(values))
+
+
+def claims(found: Mapping[str, Mapping[str, Figures]], grpo_minutes: Sequence[float]) -> list[Claim]:
+    """What the issue asks of learning, by the means over seeds."""
+    seen = found[SEEN]
+    warm, trained = seen["warm start"], seen["trained"]
+    made = [
+        _against("accuracy on seen markets, no lower than the warm start's", trained, warm, "all accuracy", least=1.0),
+        _against("cost under a cost preference, of the warm start's", trained, warm, "cost cost_usd", most=0.6),
+        _against("latency under a latency preference, of the warm start's", trained, warm, "latency latency_s", most=0.6),
+        _against("calls to a strongest expert, of the warm start's", trained, warm, "all strongest_share", most=2 / 3),
+        _bound("malformed, worst kind of market", max(fmean(found[kind]["trained"]["all malformed"]) for kind in DRAWS), most=0.05),
+        _bound("CPU minutes of GRPO, slowest seed", max(grpo_minutes, default=0.0), most=10.0, unit="min"),
+    ]  # fmt: skip
+    for kind in DRAWS:
+        for aim in AIMS:
+            own = fmean(found[kind]["trained"][f"{aim} compliance"])
+            rules = ", ".join(f"{name} {fmean(found[kind][name][f'{aim} compliance']):.2f}" for name in _RULES)
+            made.append(_bound(f"compliance, {aim} preference, {kind} ({rules})", own, least=0.85))
+    for kind in DRAWS[1:]:
+        for aim in ("cost", "latency"):
+            gap = fmean(trained[f"{aim} compliance"]) - fmean(found[kind]["trained"][f"{aim} compliance"])
+            made.append(_bound(f"compliance lost from seen to {kind}, {aim} preference", gap, most=0.05))
+    for name in (*_RULES, "warm start"):
+        rival = Rival(name=name, value=fmean(seen[name]["reward"]))
+        own = fmean(trained["reward"])
+        made.append(
+            _claim("mean preference reward on seen markets", own, "", rival, "above the rival", own > rival.value)
+        )
+    made.append(
+        _claim(
+            "the same, beside the oracle",
+            fmean(trained["reward"]),
+            "",
+            Rival(name="oracle", value=fmean(seen["oracle"]["reward"])),
+            None,
+            None,
+        )
+    )
+    own, mixed = fmean(trained["all accuracy"]), _mixed(seen, fmean(trained["all cost_usd"]))
+    rival = Rival(name="a mix of always cheapest and always strongest", value=mixed)
+    made.append(_claim("accuracy at its cost", own, "", rival, "above the rival", own > mixed))
+    return made
+
+
+_RULES = ("always strongest", "always cheapest", "random")
+
+
+def _mixed(seen: Mapping[str, Figures], cost_usd: float) -> float:
+    """The accuracy of calling the cheapest and the strongest in turns, as often as gives this cost."""
+    (low, cheap), (high, dear) = (
+        (fmean(seen[name]["all cost_usd"]), fmean(seen[name]["all accuracy"]))
+        for name in ("always cheapest", "always strongest")
+    )
+    return cheap + (dear - cheap) * (cost_usd - low) / (high - low)
+
+
+def _against(
+    name: str, own: Figures, other: Figures, figure: str, *, most: float | None = None, least: float | None = None
+) -> Claim:
+    value, rival = fmean(own[figure]), Rival(name="warm start", value=fmean(other[figure]))
+    ratio = value / rival.value
+    holds = ratio <= most if most is not None else ratio >= (least or 0.0)
+    target = f"ratio at most {most:.2f}" if most is not None else f"ratio at least {least:.2f}"
+    return _claim(name, value, "", rival, target, holds)
+
+
+def _bound(name: str, value: float, *, most: float | None = None, least: float | None = None, unit: str = "") -> Claim:
+    holds = value <= most if most is not None else value >= (least or 0.0)
+    return _claim(name, value, unit, None, f"at most {most:g}" if most is not None else f"at least {least:g}", holds)
+
+
+def _claim(name: str, value: float, unit: str, rival: Rival | None, target: str | None, holds: bool | None) -> Claim:
+    ratio = None if rival is None or rival.value == 0 else value / rival.value
+    return Claim(name=name, value=value, unit=unit, rival=rival, ratio=ratio, target=target, holds=holds)
+
+
+def _cpu_minutes(seeds: Sequence[int], folder: Path) -> list[float]:
+    cards = (place(folder, seed, "grpo") / "orchestra.json" for seed in seeds)
+    return [json.loads(card.read_text("utf-8"))["cpu_s"] / 60 for card in cards]
+
+
+def _told(found: Mapping[str, Mapping[str, Figures]]) -> dict[str, Any]:
+    return {
+        kind: {
+            name: {key: asdict(over_seeds(values)) for key, values in one.items()} for name, one in contestants.items()
+        }
+        for kind, contestants in found.items()
+    }
+
+
+def _table(found: Mapping[str, Mapping[str, Figures]]) -> list[str]:
+    columns: list[tuple[str, Callable[[str], str]]] = [
+        *((f"{aim} kept", lambda name, aim=aim: f"{aim} compliance") for aim in AIMS),
+        ("accuracy", lambda name: "all accuracy"),
+        ("malformed", lambda name: "all malformed"),
+        ("strongest", lambda name: "all strongest_share"),
+        ("$ (cost)", lambda name: "cost cost_usd"),
+        ("s (latency)", lambda name: "latency latency_s"),
+        ("reward", lambda name: "reward"),
+    ]
+    lines = []
+    for kind, contestants in found.items():
+        lines.append(f"\n{kind} markets (simulated)" + "".join(f"{title:>22}" for title, _ in columns))
+        for name, one in contestants.items():
+            lines.append(f"  {name:22}" + "".join(f"{_cell(over_seeds(one[of(name)])):>22}" for _, of in columns))
+    return lines
+
+
+def _cell(value: Mean) -> str:
+    return f"{value.mean:.4g}" if value.low is None else f"{value.mean:.3g} ({value.low:.3g}–{value.high:.3g})"
+
+
+if __name__ == "__main__":
+    main()
