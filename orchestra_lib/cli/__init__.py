@@ -24,6 +24,7 @@ from orchestra_lib.cli import (
     running,
     synth,
     tasks,
+    train,
 )
 from orchestra_lib.cli.terminal import complain
 from orchestra_lib.errors import BadInput, WorldFault
@@ -36,7 +37,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for room in (running, records, reward, grade, lab, synth, models, machine):
+for room in (running, records, reward, grade, lab, synth, train, models, machine):
     for name, command in room.COMMANDS.items():
         app.command(name)(command)
 for name, nouns in {

@@ -27,6 +27,9 @@ from orchestra_lib.training.tally import Came, came
 PART = ".part"
 """A checkpoint is written here and appears under its name only when it is whole."""
 
+_TORCH_WRITES = "PytorchStreamWriter"
+"""What torch names, in an error of no kind of its own, when it cannot write a file."""
+
 Row = Mapping[str, Any]
 
 
@@ -131,6 +134,8 @@ class OrchestraTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is not typed
             if self.args.should_save:
                 (part / name).replace(folder / name)
         except (OSError, RuntimeError, SafetensorError) as error:
+            if type(error) is RuntimeError and _TORCH_WRITES not in str(error):
+                raise
             last = max((one.name for one in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*")), key=_number, default=None)
             raise StoreFault(
                 f"the checkpoint of step {self.state.global_step} cannot be written to {folder} ({error}); "
