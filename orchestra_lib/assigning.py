@@ -148,7 +148,7 @@ class Assignments:
         stale = () if judged.as_then else ("judged in the domain of today, that of the run is not kept",)
         return Found(
             conditions={"state": verdict.state_ok, "said": verdict.said_ok, "touched": verdict.touched_ok},
-            reasons=(*verdict.reasons, *stale),
+            reasons=(*verdict.reasons, *(f"conduct, not judged: {one}" for one in verdict.conduct), *stale),
         )
 
 

@@ -4,10 +4,12 @@ What happened is in the record: `state_of` replays a trajectory's calls, so that
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.environment.arguments import json_schema
 from orchestra_lib.environment.assignment import Assignment
+from orchestra_lib.environment.conduct import breaches, went_well
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.policy_text import policy_text
 from orchestra_lib.environment.schema import Operation
@@ -19,7 +21,7 @@ from orchestra_lib.pricing import Attempt, Price
 from orchestra_lib.protocols import Situation, Tool, ToolResult
 from orchestra_lib.task import Task
 from orchestra_lib.tool import ASK_USER as ASK_USER
-from orchestra_lib.tool import CallStatus, ToolKind, ToolSpec
+from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.trajectory import Call, Trajectory, Turn
 
 _TIMEOUT_S = 30.0
@@ -71,7 +73,7 @@ class DomainTool:
 
     async def restore(self, run_id: str, calls: Sequence[Call]) -> str:
         """Bring the state of a run to where the calls of another one had left it."""
-        again = [call for call in calls if _went_well(call)]
+        again = [call for call in calls if went_well(call)]
         _run_again(self._sessions.world, self._sessions.state(run_id), again)
         return f"{len(again)} earlier operation{'' if len(again) == 1 else 's'} run again"
 
@@ -152,7 +154,7 @@ def exchanges(turns: tuple[Turn, ...]) -> Iterator[Exchange]:
     """The conversation with the user so far."""
     for turn in turns:
         for call in turn.calls:
-            if call.call.tool == ASK_USER and _went_well(call):
+            if call.call.tool == ASK_USER and went_well(call):
                 assert call.call.arguments is not None
                 assert call.observation is not None
                 yield Exchange(agent=call.call.arguments["message"], user=call.observation.text)
@@ -173,7 +175,7 @@ def state_of(world: World, trajectory: Trajectory) -> State:
         call
         for turn in trajectory.turns
         for call in sorted(turn.calls, key=lambda one: one.observation.started_s if one.observation else 0.0)
-        if call.call.tool in world.operations and _went_well(call)
+        if call.call.tool in world.operations and went_well(call)
     ]
     _run_again(world, state, ran)
     return state
@@ -191,11 +193,8 @@ def verdict_of(world: World, assignment: Assignment, trajectory: Trajectory) -> 
     """Whether an episode did its assignment, from its record alone. `world` is the domain's; parameters are applied."""
     if assignment.parameters:
         world = world.with_parameters(assignment.parameters)
-    return judge(world, assignment, state_of(world, trajectory), messages_of(trajectory))
-
-
-def _went_well(call: Call) -> bool:
-    return call.observation is not None and call.observation.status is CallStatus.OK
+    verdict = judge(world, assignment, state_of(world, trajectory), messages_of(trajectory))
+    return replace(verdict, conduct=breaches(world.domain, trajectory))
 
 
 def _free(name: str) -> Attempt:

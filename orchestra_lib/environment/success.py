@@ -20,13 +20,17 @@ _MOST = 4
 
 @record
 class Verdict:
-    """The three conditions, whether all hold, and why not. `upstream` is what tau2's rule says of the same episode."""
+    """The three conditions, whether all hold, and why not. `upstream` is what tau2's rule says of the same episode.
+
+    `conduct` is what the episode did against the policy's lines on behaviour: told, not judged.
+    """
 
     state_ok: bool
     said_ok: bool
     touched_ok: bool
     upstream: bool
     reasons: tuple[str, ...] = ()
+    conduct: tuple[str, ...] = ()
 
     @property
     def success(self) -> bool:
