@@ -78,6 +78,22 @@ def test_many_runs_are_graded_once_and_resumed(bench, call):
     assert err.rstrip().endswith("nominal")
 
 
+def test_a_refusal_is_of_that_run_alone_and_says_why(bench, call):
+    good, unsaid, faulty = play(bench, reference="47104101"), play(bench), play(bench, "fault, please", reference="1")
+    code, out, err = call("grade", "nope", faulty, unsaid, good, "--again")
+    assert (code, [one.outcome for one in bench.store.get(good).grades]) == (1, [True, True])
+    assert "refused: there is no run 'nope'" in out
+    assert f"refused: run {faulty} ended by fault" in out
+    assert "has no reference" in out
+    assert "1 solved, 0 not solved, 0 unknown, 0 failed, 0 left out, 3 refused" in err
+    _, out, _ = call("grade", "nope", good, "--by", "person:Ada", "--outcome", "solved", "--json")
+    assert [(row["outcome"], bool(row["refused"])) for row in json.loads(out)] == [(None, True), (True, False)]
+    code, _, err = call("grade", "nope", unsaid)
+    assert code == 2
+    assert "there is no run 'nope'" in err
+    assert "(and 1 other was refused, too)" in err
+
+
 def test_a_judge_that_fails_is_told_and_the_next_pass_asks_again(bench, call):
     play(bench)
     bench.roster.judges["bad"] = Judge("prose")

@@ -67,7 +67,7 @@ _FILTERS = f"""
 
 _LIST = f"""
 <section class="tr-list" aria-label="Trajectories">
-  <h1 class="wb-sr">Trajectories</h1>{_FILTERS}
+  {_FILTERS}
   <div class="rc-head" id="head" aria-hidden="true"></div>
   <div class="tr-rows" id="rows"></div>
   <div class="rc-notice" id="notice" role="status" hidden></div>
@@ -78,7 +78,7 @@ _LIST = f"""
 </section>"""
 
 _BODY = f"""
-<div class="tr rc">{_LIST}
+<div class="tr rc"><h1 class="wb-sr">Trajectories</h1>{_LIST}
   <section class="tr-det" id="main" aria-label="Trajectory" tabindex="-1"><div id="detail"></div></section>
   <dialog class="wb-dialog" id="ask" aria-labelledby="ask-title"></dialog>
 </div>"""

@@ -308,6 +308,11 @@ export class Detail {
     );
   }
 
+  /** A grade that was given in the list, where it is of the run that is open. */
+  heard(id, event) {
+    if (id === this.id && this.run?.finished) this.grades.heard(event);
+  }
+
   // ---- tags
   async loadTags() {
     const { id } = this;

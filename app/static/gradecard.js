@@ -158,11 +158,16 @@ export class GradeCard {
     try {
       const event = await postJson(runPath(this.run.id, "/grade"), wish);
       this.reason.value = "";
-      this.graded({ kind: "graded", t_s: 0, derived: {}, ...event });
+      this.heard(event);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.said.textContent = error.message;
     }
+  }
+
+  /** A grade as the server answers who gave it. */
+  heard(event) {
+    this.graded({ kind: "graded", t_s: 0, derived: {}, ...event });
   }
 
   // ---- note

@@ -8,6 +8,7 @@ import { count, plain, plural } from "./format.js";
 import { Refused, deleteJson, postJson, runPath } from "./server.js";
 
 const MOST_COMPARED = 8;
+const MOST_SAID = 8; // refusals
 const others = new BroadcastChannel("wb-runs");
 
 /** Tell the other tabs of this browser that runs are gone or back. */
@@ -15,7 +16,10 @@ export const tellOthers = () => others.postMessage("changed");
 export const hearOthers = (act) => others.addEventListener("message", act);
 
 export class Picked {
-  /** `on`: changed() redraws the list's boxes, reload() reads the list anew, open() is the id that is open or null. */
+  /**
+   * `on`: changed() redraws the list's boxes, reload() reads the list anew, open() is the id that is open or null,
+   * tagged() and graded(id, event) say what was done here to runs of which one may be open.
+   */
   constructor(on) {
     this.on = on;
     this.runs = new Map();
@@ -101,15 +105,16 @@ export class Picked {
     const ids = [...this.runs.keys()];
     const wish = await askVerdict(ids);
     if (!wish) return;
-    let graded = 0;
-    await said(async () => {
-      for (const id of ids) {
-        await postJson(runPath(id, "/grade"), wish);
-        graded += 1;
-      }
-      notice(`${plural(graded, "run")} graded.`);
-    });
+    const { done, refused } = await toEach(ids, async (id) =>
+      this.on.graded(id, await postJson(runPath(id, "/grade"), wish)),
+    );
+    notice(`${plural(done.length, "run")} graded.`, null, this.named(refused));
     this.on.reload();
+  }
+
+  /** Refusals as they are read: the task and why. */
+  named(refused) {
+    return refused.map(({ id, why }) => [this.runs.get(id) ?? id, why]);
   }
 
   async tag() {
@@ -120,6 +125,7 @@ export class Picked {
     });
     if (!word) return;
     await said(() => postJson("/api/trajectories/tags", { runs: [...this.runs.keys()], tag: word }));
+    this.on.tagged();
     this.on.reload();
   }
 
@@ -132,25 +138,18 @@ export class Picked {
       danger: true,
     });
     if (!sure) return;
-    const gone = [];
-    await said(async () => {
-      for (const id of ids) {
-        await deleteJson(runPath(id));
-        gone.push(id);
-      }
-    });
+    const { done: gone, refused } = await toEach(ids, (id) => deleteJson(runPath(id)));
+    const undo = gone.length ? ["Undo", () => this.restore(gone)] : null;
+    notice(`${plural(gone.length, "run")} deleted.`, undo, this.named(refused));
     for (const id of gone) this.runs.delete(id);
-    if (gone.length) notice(`${plural(gone.length, "run")} deleted.`, ["Undo", () => this.restore(gone)]);
     this.draw();
     tellOthers();
     this.on.reload(gone);
   }
 
   async restore(ids) {
-    await said(async () => {
-      for (const id of ids) await postJson(runPath(id, "/restore"), {});
-      notice(`${plural(ids.length, "run")} restored.`);
-    });
+    const { done, refused } = await toEach(ids, (id) => postJson(runPath(id, "/restore"), {}));
+    notice(`${plural(done.length, "run")} restored.`, null, this.named(refused));
     tellOthers();
     this.on.reload();
   }
@@ -162,12 +161,34 @@ function comparePath(ids) {
   return `/compare?${new URLSearchParams(ids.map((id, n) => [names[n], id]))}`;
 }
 
-/** Say something under the list, with one thing to do about it. */
-export function notice(words, action = null) {
+/** Do it to each: those it was done to, and those that were refused, with why. Where nobody answers the rest is left. */
+async function toEach(ids, act) {
+  const done = [];
+  const refused = [];
+  for (const id of ids) {
+    try {
+      await act(id);
+      done.push(id);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      refused.push({ id, why: error.message });
+      if (error.status === 0) break;
+    }
+  }
+  return { done, refused };
+}
+
+/** Say something under the list, with one thing to do about it; `refused` are pairs of a task and why not. */
+export function notice(words, action = null, refused = []) {
+  const told = refused
+    .slice(0, MOST_SAID)
+    .map(([task, why]) => el("li", {}, el("b", { class: "lv-cut", text: plain(task) }), `: ${plain(why)}`));
+  if (refused.length > MOST_SAID) told.push(el("li", { text: `and ${count(refused.length - MOST_SAID)} more` }));
   byId("notice").hidden = false;
   put(
     byId("notice"),
-    el("span", { text: words }),
+    el("span", { text: refused.length ? `${words} ${count(refused.length)} refused:` : words }),
+    told.length ? el("ul", { class: "rc-refused" }, told) : null,
     el("span", { class: "wb-sp" }),
     action ? el("button", { class: "wb-btn sm", type: "button", text: action[0], on: { click: action[1] } }) : null,
     el("button", {

@@ -30,6 +30,8 @@ class Trajectories {
       changed: () => this.drawRows(),
       reload: (gone = []) => this.reload(gone),
       open: () => this.detail.id,
+      tagged: () => this.detail.id && this.detail.loadTags(),
+      graded: (id, event) => this.detail.heard(id, event),
     });
     this.detail = new Detail({
       back: () => this.close(),

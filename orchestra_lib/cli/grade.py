@@ -1,7 +1,7 @@
 """Grading stored runs by check, model or person; notes."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -68,8 +68,12 @@ def grade(
     if not runs and wanted == Filter() and not every:
         raise BadInput("name the runs to grade, narrow all of them by --text, --orchestrator, …, or say --all")
     rows = asyncio.run(_grade(wish, runs, wanted, outcome, reason, again=again, jobs=jobs))
+    if rows and all(row["refused"] for row in rows):
+        rest = len(rows) - 1
+        more = f" (and {rest:,} other{'s were' if rest > 1 else ' was'} refused, too)" if rest else ""
+        raise BadInput(rows[0]["refused"] + more)
     _show(rows, json=json)
-    if any(row["fault"] for row in rows):
+    if any(row["fault"] or row["refused"] for row in rows):
         raise typer.Exit(1)
 
 
@@ -86,25 +90,52 @@ async def _grade(
     workbench = Workbench(home())
     try:
         if outcome is not None or reason is not None:
-            return [_by_hand(workbench, run_id, wish.by, outcome, reason) for run_id in _named(runs)]
+            return [
+                await _unless_refused(run_id, lambda run_id: _by_hand(workbench, run_id, wish.by, outcome, reason))
+                for run_id in _named(runs)
+            ]
         if wish.by.startswith("model:"):
             workbench.roster.chat_model(wish.by.removeprefix("model:"))  # an unknown judge is told before any run
-        if runs:
-            found: Iterable[Trajectory] = [workbench.store.get(run_id) for run_id in runs]
-        else:
-            found = workbench.store.each(wanted)
         todo, rows = [], []
-        for trajectory in found:
-            left = _left_out(trajectory, wish, by_name=bool(runs), again=again)
-            rows += [_row(trajectory.id, skipped=left)] if left else []
-            todo += [] if left else [trajectory.id]
+        for run_id, trajectory in _found(workbench.store, runs, wanted):
+            row = None
+            if isinstance(trajectory, str):
+                row = _row(run_id, refused=trajectory)
+            elif (why := why_not(trajectory)) is not None:
+                row = _row(run_id, refused=why) if runs else _row(run_id, skipped=why)
+            elif left := _left_out(trajectory, wish, by_name=bool(runs), again=again):
+                row = _row(run_id, skipped=left)
+            rows += [row] if row else []
+            todo += [] if row else [run_id]
+
+        async def graded(run_id: str) -> dict[str, Any]:
+            return _graded_row(run_id, await workbench.grade(run_id, wish))
 
         async def one(run_id: str) -> dict[str, Any]:
-            return _graded_row(run_id, await workbench.grade(run_id, wish))
+            return await _unless_refused(run_id, graded)
 
         return rows + await in_turn(todo, one, jobs, lambda row: f"{row['id']}  {_said(row)}")
     finally:
         await workbench.close()
+
+
+def _found(store: Store, runs: Sequence[str] | None, wanted: Filter) -> Iterator[tuple[str, Trajectory | str]]:
+    """The runs by their ids; in place of a named one that cannot be had, why."""
+    for run_id in runs or ():
+        try:
+            yield run_id, store.get(run_id)
+        except BadInput as error:
+            yield run_id, str(error)
+    if not runs:
+        yield from ((trajectory.id, trajectory) for trajectory in store.each(wanted))
+
+
+async def _unless_refused(run_id: str, grade: Callable[[str], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    """A refusal is of that run alone: the others go on."""
+    try:
+        return await grade(run_id)
+    except BadInput as error:
+        return _row(run_id, refused=str(error))
 
 
 def _named(runs: Sequence[str] | None) -> Sequence[str]:
@@ -113,7 +144,9 @@ def _named(runs: Sequence[str] | None) -> Sequence[str]:
     return runs
 
 
-def _by_hand(workbench: Workbench, run_id: str, by: str, outcome: str | None, reason: str | None) -> dict[str, Any]:
+async def _by_hand(
+    workbench: Workbench, run_id: str, by: str, outcome: str | None, reason: str | None
+) -> dict[str, Any]:
     if outcome is None:
         raise BadInput("a reason needs an outcome: add --outcome solved, not-solved or unknown")
     event = workbench.grade_by_person(run_id, by, outcome.replace("-", "_"), reason)
@@ -121,11 +154,7 @@ def _by_hand(workbench: Workbench, run_id: str, by: str, outcome: str | None, re
 
 
 def _left_out(trajectory: Trajectory, wish: Wish, *, by_name: bool, again: bool) -> str | None:
-    """Why a run is not graded now. Raises `BadInput` where somebody named it and it cannot be."""
-    if (why := why_not(trajectory)) is not None:
-        if by_name:
-            raise BadInput(why)
-        return why
+    """Why a run that can be graded is not graded now."""
     if not again and graded_by(trajectory, wish):
         return "graded by it before; --again grades it anew"
     if not by_name and wish.reference is None and not wish.by.startswith("model:"):
@@ -136,7 +165,7 @@ def _left_out(trajectory: Trajectory, wish: Wish, *, by_name: bool, again: bool)
 
 
 def _row(run_id: str, **said: Any) -> dict[str, Any]:
-    nothing = {"by": None, "outcome": None, "reason": None, "fault": None, "skipped": None, "judge": None}
+    nothing = dict.fromkeys(("by", "outcome", "reason", "fault", "skipped", "refused", "judge"))
     return {"id": run_id, **nothing, **said}
 
 
@@ -159,6 +188,8 @@ def _graded_row(run_id: str, event: Graded) -> dict[str, Any]:
 def _said(row: dict[str, Any]) -> str:
     if row["fault"]:
         return f"ungraded: {one_line(row['fault'], 200)}"
+    if row["refused"]:
+        return f"refused: {one_line(row['refused'], 200)}"
     if row["skipped"]:
         return f"left out: {row['skipped']}"
     return f"{VERDICTS[row['outcome']]}: {one_line(row['reason'] or 'no reason', 200)}"
@@ -169,10 +200,12 @@ def _show(rows: Sequence[dict[str, Any]], *, json: bool) -> None:
         print_json(rows)
         return
     print_table(("id", "by", "verdict"), [(row["id"], row["by"] or "—", _said(row)) for row in rows])
-    graded = [row for row in rows if not row["skipped"] and not row["fault"]]
+    graded = [row for row in rows if not (row["skipped"] or row["fault"] or row["refused"])]
     counts = [f"{sum(row['outcome'] is value for row in graded)} {words}" for value, words in VERDICTS.items()]
     faults, skipped = sum(bool(row["fault"]) for row in rows), sum(bool(row["skipped"]) for row in rows)
-    note(f"{', '.join(counts)}, {faults} failed, {skipped} left out{_spent([row['judge'] for row in rows])}")
+    refused = sum(bool(row["refused"]) for row in rows)
+    told = f", {refused} refused" if refused else ""
+    note(f"{', '.join(counts)}, {faults} failed, {skipped} left out{told}{_spent([row['judge'] for row in rows])}")
 
 
 def _spent(judged: Sequence[dict[str, Any] | None]) -> str:
