@@ -8,6 +8,7 @@ import typer
 
 from orchestra_lib.cli.terminal import note, print_json
 from orchestra_lib.errors import BadInput
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.paths import home
 
 
@@ -24,9 +25,11 @@ def train(
 
     if (config is None) == (resume is None):
         raise BadInput("name a file of settings (orchestra train configs/tiny.toml), or a run with --resume FOLDER")
+    wanted = list(sets or ())
     if resume is not None:
         RunFolder(resume).config()
-    settings = resolve(config or Path(str(resume)) / CONFIG, sets or (), home=home())
+        wanted.append(f"output_dir={spoken(str(resume))}")
+    settings = resolve(config or Path(str(resume)) / CONFIG, wanted, home=home())
 
     from orchestra_lib.training.running import train as run
 

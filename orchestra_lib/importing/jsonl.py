@@ -1,16 +1,21 @@
-"""Rows of a JSONL file of conversations: our own export of messages, and others in OpenAI's form."""
+"""Rows of a JSONL file of conversations: our own export of messages, and others in OpenAI's form.
+
+A row that also holds the whole record, as rollouts of training do, is taken as that.
+"""
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from orchestra_lib.codec import fingerprint
+from orchestra_lib.codec import fingerprint, from_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.importing.conversation import UNKNOWN_MODEL, Source, tool_specs, trajectory_of
 from orchestra_lib.importing.fields import Object, as_object, objects, text
 from orchestra_lib.importing.row import Row
+from orchestra_lib.store.journal import RUN_ID
 from orchestra_lib.trajectory import Trajectory
 
 MAX_ROW_BYTES = 64 * 2**20
@@ -47,6 +52,8 @@ def _trajectory(line: bytes, where: str, now: datetime) -> Trajectory:
     if "messages" not in row:
         named = ", ".join(list(row)[:8]) or "nothing"
         raise BadInput(f"it has no messages (but {named[:120]}); a row is {{messages: [{{role, content}}, …]}}")
+    if row.get("trajectory") is not None:
+        return _recorded(row["trajectory"], where)
     messages, tools = objects(row, "messages"), _tools(row)
     if not messages:
         raise BadInput("messages is empty; a conversation has at least what a user says")
@@ -65,6 +72,17 @@ def _trajectory(line: bytes, where: str, now: datetime) -> Trajectory:
             model=text(row, "model") or UNKNOWN_MODEL,
         )
     )
+
+
+def _recorded(data: object, where: str) -> Trajectory:
+    """A whole record. It says itself what it is, but not that it was made here."""
+    trajectory: Trajectory = from_data(data, Trajectory, where="trajectory")
+    if trajectory.stop is None:
+        raise BadInput(f"trajectory {trajectory.id[:80]!r} has not ended; leave it out")
+    if not RUN_ID.fullmatch(trajectory.id):
+        raise BadInput(f"{trajectory.id[:80]!r} is no run id: use up to 128 letters, digits, '.', '_' and '-'")
+    setting = replace(trajectory.setting, origin=f"{where}, there {(trajectory.setting.origin or trajectory.id)[:80]}")
+    return replace(trajectory, setting=setting)
 
 
 def _tools(row: Object) -> list[Object]:

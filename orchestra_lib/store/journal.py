@@ -37,7 +37,8 @@ from orchestra_lib.record import record
 from orchestra_lib.store.journal_file import held, last_kind, taken, write_all
 from orchestra_lib.trajectory import Trajectory
 
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""What a run may be called; its journal has that name."""
 _TRANSIENT = (Streamed, CallStarted)
 _DURABLE = (RunStarted, TurnFinished, RunFinished, Graded)
 _ENDED = ("run_finished", "graded")
@@ -215,7 +216,7 @@ class Journal:
             return {}
         except OSError as error:
             raise StoreFault(f"cannot read {self.folder}: {error.strerror}") from error
-        named = filter(_RUN_ID.fullmatch, names - but)
+        named = filter(RUN_ID.fullmatch, names - but)
         return {run_id: stamp for run_id in named if (stamp := self.stamp(run_id))}
 
     def stamp(self, run_id: str) -> Stamp | None:
@@ -308,7 +309,7 @@ class Journal:
 
     def path(self, run_id: str) -> Path:
         """Where the journal of a run lies, or would. Raises `BadInput` for an id that is no name."""
-        if not _RUN_ID.fullmatch(run_id):
+        if not RUN_ID.fullmatch(run_id):
             raise BadInput(f"{run_id!r} is no run id: use up to 128 letters, digits, '.', '_' and '-'")
         return self.folder / f"{run_id}.jsonl"
 

@@ -5,6 +5,7 @@ The loop runs in a thread of its own, so that training also works where an event
 
 import asyncio
 import hashlib
+import re
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -95,9 +96,9 @@ class Player:
         tools = exercise.tools(number)
         setting = replace(
             exercise.setting,
-            run_id=f"{self._name}-{exercise.id}-{number}"[:128],
+            run_id=_plain(f"{self._name}-{exercise.id}-{number}"),
             started_at=datetime.now(UTC),
-            group=f"{self._name}-{exercise.id}"[:128],
+            group=_plain(f"{self._name}-{exercise.id}"),
             orchestrator=self._spec.name,
             seed=_seed(self._seed, exercise.id, number),
             origin=f"training {self._name}",
@@ -141,6 +142,11 @@ class Discarded:
 
     def get(self, sha256: str) -> bytes:
         raise StoreFault(f"file {sha256[:16]} was made in training, which keeps no files")
+
+
+def _plain(name: str) -> str:
+    """A name for a run, whatever exercises are called."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name)[-128:].lstrip("._-")
 
 
 def _seed(*parts: object) -> int:

@@ -59,9 +59,14 @@ def train(settings: Settings, *, resume: bool = False) -> dict[str, Any]:
     """
     assert settings.output_dir is not None
     folder = RunFolder(Path(settings.output_dir))
+    if not _is_main():  # the main process keeps the folder for all
+        return _Run(settings, folder, max(folder.checkpoints(), default=0) if resume else 0).go()
     with folder.held():
-        begun = _begun(folder, resume)
-        return _Run(settings, folder, begun).go()
+        return _Run(settings, folder, _begun(folder, resume)).go()
+
+
+def _is_main() -> bool:
+    return int(os.environ.get("RANK", "0")) == 0
 
 
 def _begun(folder: RunFolder, resume: bool) -> int:
@@ -80,7 +85,7 @@ def _begun(folder: RunFolder, resume: bool) -> int:
 class _Run:
     def __init__(self, settings: Settings, folder: RunFolder, begun: int) -> None:
         self._settings, self._folder, self._begun = settings, folder, begun
-        self._main = int(os.environ.get("RANK", "0")) == 0
+        self._main = _is_main()
         now = run_folder.now()
         before = folder.status
         self._status = Status(
@@ -173,13 +178,12 @@ class _Run:
         """The line of a step."""
         if not trainer.came:
             return
-        step = Step(
-            step=trainer.state.global_step + (1 if warned else 0),
-            at=run_folder.now(),
+        told: dict[str, Any] = {
             **self._clocks.passed(trainer),
             **tally(trainer.came),
             **{name: _known(logs.get(key)) for name, key in _LOGGED.items()},
-        )
+        }
+        step = Step(step=trainer.state.global_step + (1 if warned else 0), at=run_folder.now(), **told)
         found = (*warned, *alarms([*self._steps, step], self._settings.alarms))
         step = replace(step, alarms=found)
         self._steps.append(step)
