@@ -38,7 +38,7 @@ from orchestra_lib.toolkit.local_search import LocalSearch
 from orchestra_lib.toolkit.model_tool import coder, generalist
 from orchestra_lib.toolkit.retrieval import LocalRetriever
 from orchestra_lib.toolkit.web_search import WebSearch
-from orchestra_lib.toolorchestra.tokens import WordPieces
+from orchestra_lib.toolorchestra.tokens import TokenCounter, WordPieces
 
 CODER, GENERALIST = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
 """The embedded models by the name of their weights, which is also the name that prices them."""
@@ -232,7 +232,7 @@ class Roster:
             dict.fromkeys(_EMBEDDED_ALIASES, self._models[CODER]),
             search=LocalRetriever(self._search),
             interpreter=self._interpreter,
-            counter=token_counter(self.weights.path(CODER)),
+            counter=self._counter(),
             name=name,
         )
 
@@ -249,9 +249,16 @@ class Roster:
             experts,
             policy_text,
             functions,
-            counter=token_counter(self.weights.path(CODER)),
+            counter=self._counter(),
             name=name,
         )
+
+    def _counter(self) -> TokenCounter:
+        """Counts as the coder does once its weights are here, and nearly so before."""
+        try:
+            return token_counter(self.weights.path(CODER))
+        except WeightsFault:
+            return token_counter()
 
     def chat_model(self, name: str) -> ChatModel:
         """A language model by its name in the catalogue, for whoever judges or writes.
