@@ -38,10 +38,15 @@ Progress = Callable[[WeightsStatus], None] | None
 
 
 def create_app(
-    workbench: Workbench, *, host: str = "127.0.0.1", on_progress: Progress = None, password: str | None = None
+    workbench: Workbench,
+    *,
+    host: str = "127.0.0.1",
+    on_progress: Progress = None,
+    password: str | None = None,
+    launcher: Launcher | None = None,
 ) -> FastAPI:
     """The whole app around one workbench. `host` is the address it will be served on: it decides
-    which Host headers are answered. With a `password` nothing is served before the login.
+    which Host headers are answered. With a `password` nothing is served before the login. `launcher` starts training.
     """
     runs = RunManager(workbench)
     job = SynthJob(workbench.assignments.folder)
@@ -61,12 +66,11 @@ def create_app(
     app = FastAPI(title="Orchestra Workbench", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
     app.state.runs = runs
     api.install(app, workbench, runs)
-    launcher = Launcher(workbench.home)
     for router in (
         tools_api.router(workbench),
         sql_api.router(workbench),
         toolscale_api.router(workbench, runs, job),
-        training_api.router(workbench, launcher),
+        training_api.router(workbench, launcher or Launcher(workbench.home)),
     ):
         app.include_router(router, prefix="/api")
     docs.install(app)

@@ -89,7 +89,7 @@ export class RunList {
     this.empty = el(
       "section",
       { class: "wb-panel wb-state", "aria-label": "No runs" },
-      el("h3", { text: "Nothing has been trained here yet" }),
+      el("h2", { text: "Nothing has been trained here yet" }),
       el("p", {}, "Start a run, or train in a terminal with ", el("code", { class: "wb-mono", text: "orchestra train configs/tiny.toml" }), "; it appears here at once."),
       el("p", {}, "Run folders are looked for in ", el("code", { class: "wb-mono tn-path", text: plain(folder) })),
       this.startLink("primary"),

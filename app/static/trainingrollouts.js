@@ -29,7 +29,7 @@ export class Rollouts {
     const step = this.shown;
     if (changed) this.asked = null;
     if (step === null) {
-      put(host, el("section", { class: "wb-panel wb-state", "aria-label": "No rollouts" }, el("h3", { text: "No rollouts were kept" }), el("p", { text: "The setting keep_groups says of how many groups a step the rollouts stay; with 0 there are none." })));
+      put(host, el("section", { class: "wb-panel wb-state", "aria-label": "No rollouts" }, el("h2", { text: "No rollouts were kept" }), el("p", { text: "The setting keep_groups says of how many groups a step the rollouts stay; with 0 there are none." })));
       return;
     }
     const key = `${run.id} ${step}`;

@@ -1,7 +1,7 @@
 // One training run, followed while it goes on: curves, why samples gave no gradient, whom it calls, and its parts.
 
 import { el, put } from "./dom.js";
-import { count, plain, plural, unknown } from "./format.js";
+import { asSentence, count, plain, plural, unknown } from "./format.js";
 import { icon } from "./icons.js";
 import { simulatedBadge } from "./marks.js";
 import { getJson, postJson } from "./server.js";
@@ -210,7 +210,7 @@ export class RunPage {
     this.pace.textContent = this.lost ? "the workbench does not answer; looking again" : [stopped, paceWords(rows, head.steps, going)].filter(Boolean).join(" · ");
     this.stopButton.hidden = !(going && head.pid !== null);
     this.stopButton.disabled = this.waits === "stopping";
-    this.resumeButton.hidden = !(["stopped", "failed"].includes(head.state) && head.config_text !== null && head.pid === null);
+    this.resumeButton.hidden = !(["stopped", "failed"].includes(head.state) && head.checkpoints.length && head.pid === null);
     this.resumeButton.disabled = this.waits === "resuming";
   }
 
@@ -239,7 +239,7 @@ export class RunPage {
     const made = [];
     if (head.state === "failed") {
       const last = head.checkpoints.at(-1);
-      made.push(alert("bad", "The run failed.", `${head.message || "It says nothing of why."} ${last === undefined ? "There is no checkpoint to go on from." : `Resume goes on from the checkpoint of step ${last}.`}`));
+      made.push(alert("bad", "The run failed.", `${sentence(head.message || "it says nothing of why")} ${last === undefined ? "There is no checkpoint to go on from." : `Resume goes on from the checkpoint of step ${last}.`}`));
     }
     if (head.state === "unreadable") made.push(alert("bad", "The folder cannot be read.", head.message));
     if (head.state === "stopped" && head.message) made.push(alert("", "Stopped.", head.message));
@@ -278,7 +278,7 @@ export class RunPage {
       el(
         "div",
         { class: "tn-3" },
-        el("section", { class: "wb-panel", "aria-label": "Before and after" }, el("header", {}, el("h2", { text: "Before and after" }), el("p", { text: `means of the first and the last ${FIRST} steps, of draws it trained on` })), this.figures, this.page.link({ view: "evaluation" }, { class: "wb-link" }, this.evaluation ? "Held-out draws with intervals" : "")),
+        el("section", { class: "wb-panel", "aria-label": "Before and after" }, el("header", {}, el("h2", { text: "Before and after" }), el("p", { text: `means of the first and the last ${FIRST} steps, of draws it trained on` })), this.figures, this.evaluation ? this.page.link({ view: "evaluation" }, { class: "wb-link" }, "Held-out draws with intervals") : null),
         el("section", { class: "wb-panel", "aria-label": "Tools before and after" }, el("header", {}, el("h2", { text: "Tools before and after" }), el("p", { text: "share of calls: hollow before, filled after" })), this.bells),
       ),
       el("h2", { class: "wb-cap", text: "Health of the training" }),
@@ -315,7 +315,7 @@ export class RunPage {
 
   noSteps() {
     const words = { starting: "It is starting; the first step may take a minute.", running: "The first step is being made.", failed: "It failed before its first step.", unreadable: "There is nothing to draw." };
-    return el("section", { class: "wb-panel wb-state", "aria-label": "No steps" }, el("h3", { text: "No step was made yet" }), el("p", { text: words[this.head.state] ?? "It ended before its first step." }), this.head.log.length ? el("pre", { class: "wb-args tn-log", tabindex: "0", "aria-label": "What it wrote", text: this.head.log.slice(-8).map(plain).join("\n") }) : null);
+    return el("section", { class: "wb-panel wb-state", "aria-label": "No steps" }, el("h2", { text: "No step was made yet" }), el("p", { text: words[this.head.state] ?? "It ended before its first step." }), this.head.log.length ? el("pre", { class: "wb-args tn-log", tabindex: "0", "aria-label": "What it wrote", text: this.head.log.slice(-8).map(plain).join("\n") }) : null);
   }
 
   /** What a curve is held against: the warm start on held-out draws, else the first steps. */
@@ -407,6 +407,8 @@ export class RunPage {
     if (done) await this.look();
   }
 }
+
+const sentence = (text) => `${asSentence(plain(text)).replace(/[.\s]+$/, "")}.`;
 
 /** How far it went from `a` to `b`: in points for shares, in per cent for the rest. */
 export function changeWords(a, b, unit) {

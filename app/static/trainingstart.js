@@ -25,7 +25,7 @@ export class StartForm {
     this.found = await page.trying("The configs could not be read.", () => getJson("/api/training/configs"));
     if (!this.found || page.current !== "start") return;
     if (!this.found.configs.length) {
-      page.fill([...document.getElementById("tn-head").childNodes], el("section", { class: "wb-panel wb-state" }, el("h3", { text: "No config ships with this workbench" }), el("p", { text: "Train by a file of your own: orchestra train FILE.toml" })));
+      page.fill([...document.getElementById("tn-head").childNodes], el("section", { class: "wb-panel wb-state" }, el("h2", { text: "No config ships with this workbench" }), el("p", { text: "Train by a file of your own: orchestra train FILE.toml" })));
       return;
     }
     this.build();
