@@ -67,10 +67,11 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
 
         def found() -> dict[str, Any]:
             world, every = world_of(name), assignments.of(name)
+            free = views.free_share(assignments.folder, name)
             return {
                 "tasks": [views.task_line(world, one) for one in every[: views.MOST_TASKS]],
                 "total": len(every),
-                "metrics": views.metrics_view(world, every),
+                "metrics": views.metrics_view(world, every, free=free),
                 "made": name in assignments.files() and assignments.files()[name].parent != SAMPLE,
             }
 

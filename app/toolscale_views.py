@@ -185,8 +185,11 @@ def task_line(world: World, one: Assignment) -> Data:
     }
 
 
-def metrics_view(world: World, tasks: Sequence[Assignment]) -> Data | None:
-    """The figures of a domain's tasks beside published ones; None without tasks."""
+def metrics_view(world: World, tasks: Sequence[Assignment], *, free: float | None = None) -> Data | None:
+    """The figures of a domain's tasks beside published ones; None without tasks.
+
+    `free` is the share of them that is passed by doing nothing, None where nobody measured it.
+    """
     if not tasks:
         return None
     calls = [len(one.golden) for one in tasks]
@@ -197,6 +200,7 @@ def metrics_view(world: World, tasks: Sequence[Assignment]) -> Data | None:
         "golden_median": median(calls),
         "golden_max": max(calls),
         "write_share": writes / sum(calls) if sum(calls) else None,
+        "free": free,
     }
     return {"ours": ours, "published": _published(), "no_write": sum(one.kind != "write" for one in tasks)}
 
@@ -355,6 +359,17 @@ def report_view(folder: Path) -> Data:
         }
     except (AttributeError, KeyError, TypeError):
         return {"funnels": [], "metrics": None}  # changed by hand: nothing of it can be said
+
+
+def free_share(folder: Path, domain: str) -> float | None:
+    """The share of the tasks made with a domain's that is passed by doing nothing, as their report has it."""
+    for file in (folder / domain / REPORT, folder / REPORT):
+        found = _report(file)
+        metrics = found.get("metrics")
+        if domain in found.get("domains", {}) and isinstance(metrics, dict):
+            value = metrics.get("free")
+            return float(value) if isinstance(value, int | float) else None
+    return None
 
 
 def _report(file: Path) -> Data:

@@ -112,18 +112,20 @@ def test_the_report_of_the_makers_becomes_a_funnel_in_order(client):
     folder = client.bench.assignments.folder
     rejected = {"quota": {"enough": 1}, "drawn": {"no record": 4, "tie": 1}, "golden": {"fails": 2}}
     domain = {"candidates": 20, "rejected": rejected}
-    metrics = {"golden_mean": 6.5}
+    metrics = {"golden_mean": 6.5, "free": 0.0}
     worse = [f"{LABELS['golden_mean']}: 6.5, x has 7"]
     report = {"domains": {"mock": domain}, "metrics": metrics, "worse_than_published": worse}
     (folder / "report.json").write_text(json.dumps(report), "utf-8")
     found = get(client, "synth")["report"]
     assert [(one["name"], one["left"]) for one in found["funnels"][0]["stages"]] == [
-        ("drawn", 15), ("golden", 13), ("quota", 12),
+        ("drawn", 15), ("golden", 13), ("solvable", 13), ("not free", 13), ("discriminative", 13), ("quota", 12),
     ]  # fmt: skip
     assert [row["what"] for row in found["metrics"]["rows"] if row["worse"]] == [LABELS["golden_mean"]]
+    assert get(client, "domains/mock/tasks")["metrics"]["ours"]["free"] == 0.0
     for broken in ("{", "[]", '{"domains": {"mock": 1}}'):
         (folder / "report.json").write_text(broken, "utf-8")
         assert get(client, "synth")["report"] == {"funnels": [], "metrics": None}
+        assert get(client, "domains/mock/tasks")["metrics"]["ours"]["free"] is None
 
 
 def test_making_runs_in_the_background_and_its_last_words_are_shown(client, monkeypatch):

@@ -44,7 +44,7 @@ const PARTS = { calls: "golden calls", writes: "writes" };
 /** A histogram of one part of the difficulty of `some` tasks; `task` is marked in it. */
 export function difficultyPanel(some, found, task) {
   const names = [...new Set(found.tasks.flatMap((one) => Object.keys(one.difficulty)))].filter((name) => !(name in PARTS)).sort();
-  const host = el("div", {});
+  const host = el("div", { class: "ts-scroll", tabindex: "0", role: "region", "aria-label": "Histogram of the difficulty" });
   const select = el("select", { "aria-label": "Which part of the difficulty", on: { change: () => draw() } });
   put(
     select,
@@ -66,7 +66,7 @@ export function difficultyPanel(some, found, task) {
   );
 }
 
-const [WIDE, HIGH, LEFT, BASE, TOP] = [520, 206, 34, 166, 52];
+const [WIDE, HIGH, LEFT, BASE, TOP] = [520, 212, 34, 172, 60];
 
 function histogram(values, what, marked, sets) {
   if (!values.length) return el("p", { class: "wb-note", text: "There is no task to count." });
@@ -97,7 +97,7 @@ function histogram(values, what, marked, sets) {
   const words = `${what} per task: ${count(values.length)} tasks, mean ${mean.toFixed(1)}, most ${Math.max(...values)}`;
   return svg(
     "svg",
-    { class: "wb-chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": plain(words) },
+    { class: "wb-chart ts-hist", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": plain(words) },
     svg("line", { class: "g", x1: LEFT, x2: WIDE - 8, y1: y(top), y2: y(top) }),
     svg("text", { x: LEFT - 6, y: y(top) + 4, "text-anchor": "end", text: count(top) }),
     bins.map(bar),

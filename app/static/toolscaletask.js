@@ -91,9 +91,9 @@ export class TaskPage {
       "div",
       { class: "ts-stepper" },
       el("h3", { class: "wb-cap", text: "Golden calls" }),
-      el("span", { class: "wb-note", text: "small print: where each argument comes from" }),
+      el("span", { class: "wb-note ts-print", text: "small print: where each argument comes from" }),
       el("span", { class: "wb-sp" }),
-      last ? [button(-1, "‹", "Call before (←)"), this.where, button(1, "›", "Next call (→)")] : null,
+      last ? el("span", { class: "ts-turn" }, button(-1, "‹", "Call before (←)"), this.where, button(1, "›", "Next call (→)")) : null,
     );
   }
 
