@@ -38,8 +38,8 @@ STAGES = (
     Stage(steps=60, batch=64, sizes=(1,), habits=0.0),
     Stage(steps=80, batch=64, sizes=(1, 2), habits=0.0),
     Stage(steps=160, batch=64, sizes=(2, 3), habits=0.0),
-    Stage(steps=450, batch=64, sizes=(3, 3, 4, 4, 5), habits=0.1),
-    Stage(steps=550, batch=64, sizes=(3, 3, 4, 4, 5, 6), habits=0.4),
+    Stage(steps=400, batch=64, sizes=(3, 3, 4, 4, 5), habits=0.1),
+    Stage(steps=350, batch=64, sizes=(3, 3, 4, 4, 5, 6), habits=0.4),
 )
 """The shipped warm start: one expert first, then more, and habits when reading is learned."""
 
