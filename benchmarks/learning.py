@@ -2,6 +2,7 @@
 
     python -m benchmarks.learning --json           # measures the shipped checkpoints
     python -m benchmarks.learning --train          # trains warm start and GRPO of every seed first: about an hour
+    python -m benchmarks.learning --train grpo     # from the warm starts that are there
 
 Everything here is simulated. Every contestant plays the same held-out markets with the same lots. Learned policies
 sample at temperature 1, as in training. Figures of learned policies are means over seeds, each an own warm start from
@@ -37,17 +38,17 @@ Figures = dict[str, list[float]]
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--train", action="store_true", help="train the checkpoints first, over what is there")
+    options.add_argument("--train", nargs="*", choices=STAGES, help="train first, over what is there: all, or a stage")
     options.add_argument("--folder", type=Path, default=DATA / "checkpoints")
-    options.add_argument("--seeds", type=int, default=5)
+    options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     options.add_argument("--markets", type=int, default=400, help="held-out markets of each kind")
     chosen = options.parse_args()
     count = 40 if chosen.quick else chosen.markets
-    seeds = range(2 if chosen.quick else chosen.seeds)
+    seeds = chosen.seeds[:2] if chosen.quick else chosen.seeds
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if chosen.train:
-        for seed in seeds:
-            train(seed, chosen.folder)
+    for seed in seeds if chosen.train is not None else ():
+        for stage in chosen.train or STAGES:
+            TRAIN[stage](seed, chosen.folder)
     found = {kind: measured(kind, count, seeds, chosen.folder) for kind in DRAWS}
     if chosen.json:
         print(json.dumps({"simulated": True, "markets": count, "seeds": list(seeds), "figures": _told(found)}))
@@ -61,37 +62,53 @@ def place(folder: Path, seed: int, stage: str) -> Path:
     return folder / f"tiny-{stage}" if seed == 0 else folder / "seeds" / str(seed) / stage
 
 
-def train(seed: int, folder: Path) -> None:
-    """Warm start and GRPO of one seed, from nothing to two checkpoints."""
+def warm_start(seed: int, folder: Path) -> None:
+    """A network from nothing to the habits of a prompted baseline."""
     import torch
 
-    from orchestra_lib.training.running import train as grpo
+    from orchestra_lib.training.tiny import warm_start as warm
+    from orchestra_lib.training.tiny.network import new_network, save_network
+
+    torch.set_num_threads(1)
+    network = new_network(seed)
+    cpu_s = warm.warm_start(network, seed=seed, on_step=lambda step, loss: _progress(seed, step, loss))
+    steps = sum(stage.steps for stage in warm.STAGES)
+    save_network(network, place(folder, seed, "warm-start"), _card("warm_start", seed, steps, cpu_s))
+
+
+def grpo(seed: int, folder: Path) -> None:
+    """The trainer's own run, from the warm start of the same seed."""
+    import torch
+
+    from orchestra_lib.training.running import train
     from orchestra_lib.training.settings import resolve
-    from orchestra_lib.training.tiny.network import load_network, new_network, save_network
-    from orchestra_lib.training.tiny.warm_start import STAGES as PLAN
-    from orchestra_lib.training.tiny.warm_start import warm_start
+    from orchestra_lib.training.tiny.network import load_network, save_network
 
     torch.set_num_threads(1)
     first, last = place(folder, seed, "warm-start"), place(folder, seed, "grpo")
-    network = new_network(seed)
-    cpu_s = warm_start(network, seed=seed, on_step=lambda step, loss: _progress("warm start", seed, step, loss))
-    card = {"seed": seed, "trained_on": "tiny", "step": sum(stage.steps for stage in PLAN), "cpu_s": round(cpu_s, 1)}
-    save_network(network, first, {"stage": "warm_start", **card})
     with TemporaryDirectory() as output:
-        sets = [f"seed={seed}", f"policy.checkpoint={first}", f"output_dir={output}/run"]
+        run = Path(output) / "run"
+        settings = resolve(
+            CONFIG, [f"seed={seed}", f"policy.checkpoint={first}", f"output_dir={run}"], home=Path(output)
+        )
         begun = time.process_time()
-        done = grpo(resolve(CONFIG, sets, home=Path(output)))
+        done = train(settings)
         cpu_s = time.process_time() - begun
-        card |= {"step": done["step"], "cpu_s": round(cpu_s, 1)}
-        save_network(load_network(Path(output) / "run" / "final"), last, {"stage": "grpo", **card})
-        steps = (Path(output) / "run" / "steps.jsonl").read_text("utf-8")
-    (last / "steps.jsonl").write_text(steps, "utf-8")
+        save_network(load_network(run / "final"), last, _card("grpo", seed, done["step"], cpu_s))
+        (last / "steps.jsonl").write_text((run / "steps.jsonl").read_text("utf-8"), "utf-8")
     note(f"seed {seed}: GRPO took {cpu_s:.0f} CPU s")
 
 
-def _progress(what: str, seed: int, step: int, loss: float) -> None:
+TRAIN = {"warm-start": warm_start, "grpo": grpo}
+
+
+def _card(stage: str, seed: int, step: int, cpu_s: float) -> dict[str, object]:
+    return {"stage": stage, "trained_on": "tiny", "step": step, "seed": seed, "cpu_s": round(cpu_s, 1)}
+
+
+def _progress(seed: int, step: int, loss: float) -> None:
     if step % 100 == 0:
-        note(f"seed {seed}: {what} step {step}, loss {loss:.3f}")
+        note(f"seed {seed}: warm start step {step}, loss {loss:.3f}")
 
 
 def measured(kind: str, count: int, seeds: Sequence[int], folder: Path) -> dict[str, Figures]:
