@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worlds import call, changed, done, world
+from worlds import call, cancellation, changed, done, world
 
 from orchestra_lib.environment.canonical import canonical
 from orchestra_lib.environment.domain import domain_names, load_world
 from orchestra_lib.environment.state import State
+from orchestra_lib.environment.success import Golden, Judge
 from orchestra_lib.environment.trying import Caller
 from orchestra_lib.errors import ModelMistake
 
@@ -48,6 +49,15 @@ def played(calls):
         with suppress(ModelMistake):
             world().operations.run(state, one.operation, one.arguments)
     return state
+
+
+@given(PLAYS, PLAYS)
+@settings(deadline=None, max_examples=60)
+def test_a_judges_glance_says_what_whole_diffs_say(golden, others):
+    judge = Judge(world(), cancellation(), Golden(played(golden), ()))
+    for calls in (others, golden, golden[::-1], golden[:-1], [*golden, *others]):
+        state = played(calls)
+        assert judge.same(state) is (state.diff() == judge.golden.diff)
 
 
 def test_the_order_of_new_records_is_no_difference():
