@@ -16,6 +16,9 @@ def train(
     config: Annotated[Path | None, typer.Argument(help="The settings, a TOML file: configs/tiny.toml.")] = None,
     sets: Annotated[list[str] | None, typer.Option("--set", help="A setting over the file's, a.b=c.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder, by its own settings.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan of a run on a cluster and what stands in its way.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="What it came to, as JSON.")] = False,
 ) -> None:
     """Train an orchestrator with GRPO; a line a step on stderr. Stop it with SIGTERM, go on with --resume."""
@@ -30,6 +33,11 @@ def train(
         RunFolder(resume).config()
         wanted.append(f"output_dir={spoken(str(resume))}")
     settings = resolve(config or Path(str(resume)) / CONFIG, wanted, home=home())
+
+    if dry_run:
+        from orchestra_lib.cli.planning import dry_run as plan
+
+        raise typer.Exit(plan(settings, as_json=json))
 
     from orchestra_lib.training.running import train as run
 

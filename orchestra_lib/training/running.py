@@ -36,6 +36,7 @@ from orchestra_lib.training.rows import rows_of
 from orchestra_lib.training.run_folder import FINAL, RunFolder, State, Status
 from orchestra_lib.training.sampler import LocalSampler, Sampler
 from orchestra_lib.training.scales import Parts, parts
+from orchestra_lib.training.server_sampler import ServerSampler
 from orchestra_lib.training.settings import Settings, saved
 from orchestra_lib.training.steps import Step
 from orchestra_lib.training.tally import tally
@@ -137,10 +138,13 @@ class _Run:
             # TRL reads the policy to compare with from where the network came from.
             network.save_pretrained(self._folder.path / _INITIAL)
             network.config._name_or_path = str(self._folder.path / _INITIAL)
-        sampler: Sampler = LocalSampler(
-            network, ends=[made.dialect.eos], temperature=grpo.temperature, max_new_tokens=grpo.max_new_tokens,
-            context=grpo.context,
-        )  # fmt: skip
+        bounds: dict[str, Any] = {
+            "ends": [made.dialect.eos], "temperature": grpo.temperature, "max_new_tokens": grpo.max_new_tokens,
+            "context": grpo.context,
+        }  # fmt: skip
+        sampler: Sampler = (
+            LocalSampler(network, **bounds) if settings.vllm_url is None else ServerSampler(settings.vllm_url, **bounds)
+        )
         player = Player(
             sampler, made.dialect, settings.rollouts, name=settings.name, seed=settings.seed,
             policy=PolicySpec(name=made.name),
@@ -333,7 +337,8 @@ def trl_config(settings: Settings, folder: Path) -> Any:
         _RECOMPUTING: False, "logging_steps": 1, "logging_nan_inf_filter": False, "disable_tqdm": True,
         "log_completions": False, "save_strategy": "steps", "save_steps": settings.checkpoint.every,
         "save_total_limit": settings.checkpoint.keep, "report_to": "trackio" if settings.trackio else "none",
-        "run_name": settings.name,
+        "run_name": settings.name, "use_vllm": settings.vllm_url is not None, "vllm_mode": "server",
+        "vllm_server_base_url": settings.vllm_url,
     }  # fmt: skip
     return GRPOConfig(**{**made, **settings.trl})
 
