@@ -54,7 +54,7 @@ def test_shapes_weigh_what_the_models_weigh(tmp_path):
 
 @pytest.mark.parametrize("sharding, states_gb", [("zero3", 16 * 8.19 / 8), ("fsdp", 16 * 8.19 / 8), ("none", 8 * 8.19)])
 def test_weights_gradients_and_optimiser_are_spread_as_the_sharding_says(sharding, states_gb):
-    shape, settings = shape_of("Qwen/Qwen3-8B"), Settings(name="x", scale="large")
+    shape, settings = shape_of("Qwen/Qwen3-8B"), Settings(name="x", scale="large", trl={"gradient_checkpointing": True})
     items = memory.training(settings, shape, Cluster(sharding=sharding), 32_768)
     assert sum(gb(name, items) for name in ("weights", "gradients", "optimiser")) == pytest.approx(states_gb, rel=1e-3)
     assert gb("kept activations", items) == pytest.approx(32_768 * 4096 * 36 * 2 / 1e9)
@@ -88,6 +88,7 @@ def test_the_shipped_plan_stands_and_every_number_says_how_it_came_about(planned
         ("grpo.micro_batch=3", "take a divisor"),
         ("grpo.micro_batch=16", "grpo.micro_batch = 1"),
         ('cluster.sharding="none"', 'cluster.sharding = "zero3"'),
+        ("trl.gradient_checkpointing=false", "trl.gradient_checkpointing = true"),
         ("grpo.context=99999", "40,960 positions"),
         ("grpo.max_new_tokens=32768", "no room for a prompt"),
         ("cluster.gpu_gb=20", "cluster.sampler_tensor = 1"),

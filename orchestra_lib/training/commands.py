@@ -55,19 +55,12 @@ def train(
 ) -> list[str]:
     """The trainer on one node: `rank` of its place among the training nodes, `main` the address of the first.
 
-    With `resume` it goes on in the run's folder, whose saved settings count.
+    With `resume` it goes on in the run's folder, whose saved settings count but for the address of the sampler.
     """
     cluster = _cluster(settings)
-    rest = (
-        ["--resume", str(settings.output_dir)]
-        if resume
-        else [
-            config,
-            *(part for text in sets for part in ("--set", text)),
-            "--set",
-            f"vllm_url=http://{sampler}:{_port(settings)}",
-        ]
-    )
+    address = f"vllm_url=http://{sampler}:{_port(settings)}"
+    what = ["--resume", str(settings.output_dir)] if resume else [config]
+    rest = [*what, *(part for text in (*([] if resume else sets), address) for part in ("--set", text))]
     return [
         "accelerate", "launch",
         "--config_file", str(ACCELERATE / f"{cluster.sharding}.yaml"),

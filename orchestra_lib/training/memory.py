@@ -1,8 +1,9 @@
 """What a step takes of a GPU's memory, worked out before anything is started; every number says how it came about.
 
 Estimates, meant to refuse what cannot fit and to show what would help. The dtype of weights is 16 bits. Tensors of
-activations are counted for attention that never writes the scores out (sdpa on a GPU, flash) and with activation
-checkpointing, as TRL trains by default; the head goes through TRL's tiles and never holds all logits.
+activations are counted for attention that never writes the scores out (sdpa on a GPU, flash); with
+`trl.gradient_checkpointing` only what enters each layer is kept. The head goes through TRL's tiles and never holds all
+logits.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +42,7 @@ def total(items: Iterable[Item]) -> float:
 
 def training(settings: Settings, shape: Shape, cluster: Cluster, tokens: int) -> tuple[Item, ...]:
     """A training GPU's memory, with `tokens` in a micro batch."""
-    return (*_states(settings, shape, cluster), *_work(shape, cluster, tokens))
+    return (*_states(settings, shape, cluster), *_activations(settings, shape, tokens), *_work(cluster, shape))
 
 
 def _states(settings: Settings, shape: Shape, cluster: Cluster) -> Iterator[Item]:
@@ -63,18 +64,20 @@ def _states(settings: Settings, shape: Shape, cluster: Cluster) -> Iterator[Item
     yield _item("optimiser", kept * trained / shared, f"{what} x {kept} bytes ({words}){over}")
 
 
-def _work(shape: Shape, cluster: Cluster, tokens: int) -> Iterator[Item]:
-    yield _item(
-        "kept activations",
-        2 * tokens * shape.hidden * shape.layers,
-        f"{tokens:,} tokens x {shape.hidden:,} hidden x {shape.layers} layers x 2 bytes",
-    )
+def _activations(settings: Settings, shape: Shape, tokens: int) -> Iterator[Item]:
+    """What is kept for the backward pass; with checkpointing each layer is worked out again there."""
     width = 6 * shape.hidden + 2 * (shape.heads + shape.kv_heads) * shape.head + 4 * shape.intermediate
-    yield _item(
-        "one layer worked out again",
-        2 * 2 * tokens * width,
-        f"{tokens:,} tokens x {width:,} (6 hidden + 2 heads' + 4 intermediate) x 2 bytes, and as much for gradients",
-    )
+    of_layer = f"{tokens:,} tokens x {width:,} (6 hidden + 2 heads' + 4 intermediate) x 2 bytes"
+    if settings.trl.get("gradient_checkpointing"):
+        kept = f"{tokens:,} tokens x {shape.hidden:,} hidden x {shape.layers} layers x 2 bytes"
+        yield _item("kept activations", 2 * tokens * shape.hidden * shape.layers, kept)
+        yield _item("one layer worked out again", 4 * tokens * width, f"{of_layer}, and as much for gradients")
+    else:
+        yield _item("kept activations", 2 * tokens * width * shape.layers, f"{of_layer} x {shape.layers} layers")
+        yield _item("gradients of a layer", 2 * tokens * width, of_layer)
+
+
+def _work(cluster: Cluster, shape: Shape) -> Iterator[Item]:
     yield _item(
         "log-probabilities",
         2 * 4 * TILE_TOKENS * TILE_WIDTH,

@@ -153,6 +153,8 @@ class _Planner:
 
     def _lighter(self) -> str:
         """What would help most."""
+        if not self.settings.trl.get("gradient_checkpointing"):
+            return "take trl.gradient_checkpointing = true"
         if self.micro > 1:
             return f"take grpo.micro_batch = 1 (now {self.micro})"
         if self.cluster.sharding in ("none", "zero2"):
@@ -244,7 +246,8 @@ class _Planner:
             fits = Version(low) <= Version(Version(self.cluster.vllm).base_version) <= Version(high)
         except InvalidVersion:
             fits = False
-        yield Row(name="vllm", value=self.cluster.vllm, how=f"TRL takes {low} to {high}")
+        here = _installed("vllm") or "not here"
+        yield Row(name="vllm", value=self.cluster.vllm, how=f"TRL takes {low} to {high}; installed: {here}")
         if not fits:
             self.problems.append(f"cluster.vllm = {self.cluster.vllm!r}; TRL takes {low} to {high}, take {high}")
         for name, wanted in PINNED.items():
@@ -253,7 +256,11 @@ class _Planner:
             if name == "trl" and found is not None and Version(found).release[:2] != Version(wanted).release[:2]:
                 self.problems.append(f"trl {found} is installed and its hooks are private; install {wanted}")
         if self.cluster.sharding.startswith("zero") and _installed("deepspeed") is None:
-            self.remarks.append("deepspeed is not installed here; the training nodes need it (pip install deepspeed)")
+            self.remarks.append("deepspeed is not installed here; the training nodes need it")
+        if _installed("vllm") is None:
+            self.remarks.append(
+                "vllm is not installed here; both kinds of node need it, as it carries the weights over"
+            )
 
     def _sum(self, items: tuple[memory.Item, ...]) -> Iterator[Row]:
         for item in items:
