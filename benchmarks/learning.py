@@ -206,7 +206,7 @@ def claims(found: Mapping[str, Mapping[str, Figures]], grpo_minutes: Sequence[fl
     return made
 
 
-_RULES = ("always strongest", "always cheapest", "random")
+_RULES = ("always strongest", "always cheapest", "random", "conductor")
 
 
 def _mixed(seen: Mapping[str, Figures], cost_usd: float) -> float:

@@ -18,6 +18,7 @@ from orchestra_lib.calibration import Share, share
 from orchestra_lib.event import fold
 from orchestra_lib.play import play
 from orchestra_lib.policy.baseline import Baseline, Merit, at_random, cheapest
+from orchestra_lib.policy.conductor import Conductor, Estimator, load_examples
 from orchestra_lib.protocols import Policy, Situation
 from orchestra_lib.record import record
 from orchestra_lib.reward import Measures, rewards, weights_of
@@ -71,15 +72,16 @@ def mean(values: Sequence[float]) -> Mean:
 
 
 def scripted() -> dict[str, PolicyOf]:
-    """Rules to compare with: always the strongest on the whole, always the cheapest, anyone, and the oracle, which
-    knows kind, difficulty and every profile, and calls whom the aim asks for."""
+    """Whom to compare with: always the strongest on the whole, always the cheapest, anyone, the workbench's conductor
+    (without a language model), and the oracle, which knows kind, difficulty and profiles and calls whom the aim asks
+    for."""
+    estimator = Estimator(load_examples())
     return {
-        "always strongest": lambda market, number: _by(market, "always strongest", _strength(market)),
+        "always strongest": lambda market, number: _by("always strongest", _strength(market)),
         "always cheapest": lambda market, number: cheapest(),
         "random": lambda market, number: at_random(),
-        "oracle": lambda market, number: _by(
-            market, "oracle", {name: float(name in market.apt()) for name in market.experts}
-        ),
+        "conductor": lambda market, number: Conductor(estimator),
+        "oracle": lambda market, number: _by("oracle", {name: float(name in market.apt()) for name in market.experts}),
     }
 
 
@@ -87,7 +89,7 @@ def _strength(market: Market) -> dict[str, float]:
     return {name: mean_chance(expert) for name, expert in market.experts.items()}
 
 
-def _by(market: Market, name: str, score: Mapping[str, float]) -> Baseline:
+def _by(name: str, score: Mapping[str, float]) -> Baseline:
     def rule(situation: Situation, specs: Sequence[ToolSpec]) -> list[Merit]:
         return [Merit(score=score[spec.name], note=f"by the rule {name}") for spec in specs]
 
