@@ -105,5 +105,5 @@ def test_rollouts_that_nobody_can_price_or_grade_are_no_part_of_their_group(roll
 
 
 def test_a_group_that_is_not_whole_is_refused(rollouts):
-    with pytest.raises(BadInput, match="group 1 .* has 5 of its 6"):
+    with pytest.raises(BadInput, match=r"group 1 .* has 5 of its 6"):
         score(rollouts[1:], settings())

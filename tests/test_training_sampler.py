@@ -81,7 +81,7 @@ def test_a_rollout_without_room_left_overflows_and_one_with_little_stops_there()
         assert len((await one.generate([2, 3, 5], Stream(1))).ids) == 2
         await one.generate([2, 3, 5, 5, 5], Stream(2))
 
-    with pytest.raises(ContextOverflow, match="grpo.context"):
+    with pytest.raises(ContextOverflow, match=r"grpo.context"):
         asyncio.run(main())
 
 

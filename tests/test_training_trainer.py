@@ -112,16 +112,16 @@ def test_advantages_are_trl_s_but_for_its_epsilon(trainer):
 def test_a_group_split_over_processes_is_a_clear_error(trainer):
     one = trainer()
     rows = [{"prompt": "exercise", "exercise": number} for number in range(4) for _ in range(6)]
-    with pytest.raises(BadInput, match="grpo.prompts a multiple of the number of processes"):
+    with pytest.raises(BadInput, match=r"grpo.prompts a multiple of the number of processes"):
         one._generate_and_score_completions(rows[3:-3])
 
 
 def test_sizes_that_do_not_come_out_even_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "3")
-    with pytest.raises(BadInput, match="grpo.prompts = 4 over 3 processes splits a group of 6.*take 6"):
+    with pytest.raises(BadInput, match=r"grpo.prompts = 4 over 3 processes splits a group of 6.*take 6"):
         trl_config(plain(prompts=4, rollouts=6), tmp_path)
     monkeypatch.delenv("WORLD_SIZE")
-    with pytest.raises(BadInput, match="grpo.micro_batch = 7 does not divide the 24 rollouts"):
+    with pytest.raises(BadInput, match=r"grpo.micro_batch = 7 does not divide the 24 rollouts"):
         trl_config(plain(prompts=4, rollouts=6, micro_batch=7), tmp_path)
 
 

@@ -1,6 +1,8 @@
 """A scale of a handful of tokens for the trainer's tests: two simulated experts, one dear and sure, one cheap."""
 
+import os
 import random
+import signal
 from datetime import UTC, date, datetime
 
 import torch
@@ -137,12 +139,26 @@ def _demonstration(dice):
     return [ID[word] for word in text.split()]
 
 
+class Deadly(ToyCourse):
+    """Kills its process at an exercise, as a node does that is taken away."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def exercise(self, number):
+        if number == self.number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().exercise(number)
+
+
 def parts(settings):
-    network = toy_network()
+    words = (*WORDS, *settings.course.get("more_words", ()))
+    network, deadly = toy_network(words), os.environ.get("TOY_DIES_AT")
     if settings.course.get("poison"):
         with torch.no_grad():
             network.get_output_embeddings().weight[0, 0] = float("nan")
     return Parts(
-        network=network, tokenizer=toy_tokenizer(), dialect=ToyDialect(), course=ToyCourse(), name="toy",
-        dialect_name="toy",
+        network=network, tokenizer=toy_tokenizer(words), dialect=ToyDialect(),
+        course=Deadly(int(deadly)) if deadly else ToyCourse(), name="toy", dialect_name="toy",
     )  # fmt: skip

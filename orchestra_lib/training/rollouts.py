@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.event import fold
+from orchestra_lib.grade import Grade
 from orchestra_lib.play import play
 from orchestra_lib.protocols import PolicySpec
 from orchestra_lib.tool import ArtefactRef, File
@@ -109,7 +110,9 @@ class Player:
             trajectory = fold([event async for event in events])
         finally:
             policy.release()
-        trajectory = replace(trajectory, outcome=exercise.grade(trajectory))
+        outcome = exercise.grade(trajectory)
+        grade = Grade(at=datetime.now(UTC), by="course", outcome=outcome)
+        trajectory = replace(trajectory, outcome=outcome, grades=() if outcome is None else (grade,))
         assert len(policy.completion) == len(policy.mask) == len(policy.logprobs)
         return Rollout(
             exercise=exercise,
