@@ -27,6 +27,7 @@ from app.security import LOOPBACK, Guard
 from app.synth_job import SynthJob
 from orchestra_lib.errors import BadInput
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.training import conducting
 from orchestra_lib.training.launching import Launcher
 from orchestra_lib.workbench import Workbench
 
@@ -142,6 +143,7 @@ def serve(
         opener = threading.Timer(1.5, webbrowser.open, [address])
         opener.daemon = True
         opener.start()
+    conducting.join(workbench.roster, workbench.home)
     app = create_app(workbench, host=host, on_progress=on_progress, password=password)
     print(f"Orchestra Workbench: {address}   (Ctrl+C stops it)", file=sys.stderr, flush=True)
     server = _Server(uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=3))
