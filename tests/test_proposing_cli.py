@@ -50,6 +50,18 @@ def test_progress_and_cost_go_to_stderr(asked):
     assert "accepted" in result.stdout.splitlines()[0]
 
 
+def test_an_interrupted_run_says_how_it_goes_on(asked, monkeypatch):
+    run, out = asked
+
+    async def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(proposing.Proposals, "run", interrupted)
+    result = run("--n", "1")
+    assert result.exit_code == 130
+    assert f"stopped; every try is kept in {out / 'llm'}, and the same command goes on from there" in result.stderr
+
+
 def test_too_few_tasks_is_exit_code_1_and_says_why(asked):
     run, _ = asked
     result = run("--n", "4", "--cost-limit", "0.01")

@@ -1,7 +1,7 @@
 """Synthesis with a language model from a terminal: progress and cost on stderr, tasks and a report in a folder."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -48,7 +48,7 @@ def propose_tasks(order: Order, wanted: Wanted, terms: Terms, out: Path, *, json
     Writes `OUT/DOMAIN.jsonl`, and under `OUT/llm/` a journal a domain and `report.json`. Raises `BadInput` for an
     unknown model or domain, and for a limit that cannot be kept.
     """
-    return asyncio.run(_proposed(order, wanted, terms, out, json=json))
+    return _run(_proposed(order, wanted, terms, out, json=json), out)
 
 
 def propose_new_domain(subject: str, wanted: Wanted | None, terms: Terms, out: Path, *, json: bool) -> bool:
@@ -59,7 +59,15 @@ def propose_new_domain(subject: str, wanted: Wanted | None, terms: Terms, out: P
     """
     if not subject.strip():
         raise BadInput('say what the domain is about: --new-domain "a bike-sharing club"')
-    return asyncio.run(_new_domain(subject.strip(), wanted, terms, out, json=json))
+    return _run(_new_domain(subject.strip(), wanted, terms, out, json=json), out)
+
+
+def _run(proposing: Coroutine[Any, Any, bool], out: Path) -> bool:
+    try:
+        return asyncio.run(proposing)
+    except KeyboardInterrupt:
+        note(f"stopped; every try is kept in {out / FOLDER}, and the same command goes on from there")
+        raise
 
 
 async def _proposed(order: Order, wanted: Wanted, terms: Terms, out: Path, *, json: bool) -> bool:
@@ -141,6 +149,7 @@ async def _of_domain(
     with Journal(out / FOLDER / f"{name}.jsonl", facts) as journal:
         if journal.before:
             note(f"{name}: {journal.before} tries of an earlier run count")
+        note(f"{name}: {terms.llm} has {terms.repairs + 1} tries for each of {wanted.n}; each is told when it ends")
         asker = Asker(
             session.model, journal, session.purse, repairs=terms.repairs, on_try=_telling(journal, session.table)
         )
