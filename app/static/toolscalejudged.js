@@ -16,8 +16,9 @@ const REASON_OF = [
   [/./, "state"],
 ];
 
-/** The three conditions, each met or not, with why not; then what the published rule would have said. */
-export function conditions(judged) {
+/** The three conditions, each met or not, with why not; then what the published rule would have said. While the run is
+ * `going` nothing has failed yet. */
+export function conditions(judged, going = false) {
   const reasons = { state: [], said: [], touched: [] };
   for (const reason of judged.reasons) reasons[REASON_OF.find(([words]) => words.test(reason))[1]].push(reason);
   const met = {
@@ -30,14 +31,14 @@ export function conditions(judged) {
     return el(
       "div",
       { class: "ts-c" },
-      el("span", { class: `wb-chip ${holds ? "ok" : "bad"}` }, icon(holds ? "check" : "cross", true), holds ? "met" : "not met"),
+      el("span", { class: `wb-chip ${holds ? "ok" : going ? "" : "bad"}` }, icon(holds ? "check" : going ? "minus" : "cross", true), holds ? "met" : going ? "not yet" : "not met"),
       el("div", {}, el("b", { text: title }), el("p", { class: "wb-note", text: plain(holds ? met[name] : reasons[name].join("; ")) })),
     );
   };
   const stale = judged.as_then
     ? null
     : el("p", { class: "wb-note" }, "The domain of the day of this run is not kept: it is judged in that of today.");
-  return [Object.entries(CONDITIONS).map(line), publishedRule(judged), stale];
+  return [Object.entries(CONDITIONS).map(line), going ? null : publishedRule(judged), stale];
 }
 
 function publishedRule({ upstream, success }) {
@@ -112,15 +113,16 @@ function recordCard(title, chip, content, missing = false) {
 }
 
 /** What a run changed beside what the golden calls change: a row a field. */
-export function beside(judged) {
+export function beside(judged, going = false) {
   const places = new Map();
   for (const [side, changes] of [["golden", judged.golden], ["run", judged.changed]])
     for (const one of changes) places.set(placeOf(one), { ...places.get(placeOf(one)), [side]: one, any: one });
   if (!places.size) return el("p", { class: "wb-note", text: "Neither the golden calls nor the run change anything." });
   const row = ({ golden, run, any }) => {
     const same = golden && run && JSON.stringify(golden.after) === JSON.stringify(run.after);
-    const word = same ? "same" : !run ? "missing" : !golden ? "extra" : "other";
+    const word = same ? "same" : !run ? (going ? "not yet" : "missing") : !golden ? "extra" : "other";
     const meant = judged.conditions.state && !same ? "not compared" : word;
+    const open = meant === "not compared" || meant === "not yet";
     return el(
       "tr",
       {},
@@ -128,7 +130,7 @@ export function beside(judged) {
       el("td", { class: "wb-mut" }, el("span", { class: "ts-v", text: valueWords(any.before) })),
       el("td", {}, golden ? el("span", { class: "ts-v", text: valueWords(golden.after) }) : el("span", { class: "wb-mut", text: "unchanged" })),
       el("td", {}, run ? el("span", { class: "ts-v", text: valueWords(run.after) }) : el("span", { class: "wb-mut", text: "unchanged" })),
-      el("td", {}, el("span", { class: `wb-chip${meant === "same" ? " ok" : meant === "not compared" ? "" : " bad"}` }, icon(meant === "same" ? "check" : meant === "not compared" ? "minus" : "cross", true), meant)),
+      el("td", {}, el("span", { class: `wb-chip${meant === "same" ? " ok" : open ? "" : " bad"}` }, icon(meant === "same" ? "check" : open ? "minus" : "cross", true), meant)),
     );
   };
   return el(

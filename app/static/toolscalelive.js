@@ -128,8 +128,8 @@ export class LiveTry {
         judged ? el("span", { class: "wb-note", text: `${plain(judged.orchestrator)}, ${id}` }) : null,
       ),
       other ? el("p", { class: "wb-note", text: `This run played ${plain(judged.domain)}/${plain(judged.task)}.` }) : null,
-      judged ? conditions(judged) : null,
-      judged ? beside(judged) : null,
+      judged ? conditions(judged, going) : null,
+      judged ? beside(judged, going) : null,
       el("div", { class: "lv-actions" }, link(`/?run=${encodeURIComponent(id)}`, "Open in Live"), going ? null : link(`/trajectories?run=${encodeURIComponent(id)}`, "Trajectory")),
     );
   }

@@ -165,10 +165,5 @@ BEGINNING: tuple[Mapping[str, str], ...] = (
     _replied(operation=NONE),
     _user(_ANSWER),
     _replied(say="Dune is due on 2026-03-04."),
-    _user(f"{_LIBRARY}Do you have anything by Jane Austen in the annex?"),
-    _user(f"{_WHICH}\n{_LOSS}\n{_RENEW}\n{_SEARCH}"),
-    _replied(operation="search_books"),
-    _user("Write the arguments of search_books: author, title, hall [Main, Annex]"),
-    _replied(author="Jane Austen", hall="Annex"),
 )
 """Examples from a domain that nobody plays in. Nothing of a user is in it."""
