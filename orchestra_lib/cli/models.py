@@ -15,6 +15,7 @@ from orchestra_lib.model.trial import Trial, try_out
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.paths import home
 from orchestra_lib.roster import Roster
+from orchestra_lib.training import conducting
 
 ASK_ABOVE_BYTES = 2_000_000_000
 """A bigger download wants `--yes`."""
@@ -30,6 +31,7 @@ def models(
 ) -> None:
     """List orchestrators, tools, weights and endpoints; fetch weights; try an endpoint out."""
     roster = Roster(home())
+    conducting.join(roster, home())
     if action == "fetch":
         _fetch(roster, name, yes=yes)
     elif action == "test":

@@ -39,6 +39,7 @@ from orchestra_lib.report import call_cost_usd, report
 from orchestra_lib.store.groups import checked_group
 from orchestra_lib.store.store import Store
 from orchestra_lib.toolkit.function import load_function
+from orchestra_lib.training import conducting
 from orchestra_lib.trajectory import StopReason, Trajectory
 from orchestra_lib.workbench import Order, Workbench, new_run_id
 
@@ -259,6 +260,7 @@ async def play(orders: Sequence[Order], *, record: bool = False) -> list[Traject
 
     loop.add_signal_handler(signal.SIGINT, stop)
     workbench = Workbench(home())
+    conducting.join(workbench.roster, workbench.home)
     if record:
         workbench.roster.experts.record = True
     try:
