@@ -29,7 +29,7 @@ from orchestra_lib.training.tiny.market import AIMS, Market, Markets, mean_chanc
 from orchestra_lib.trajectory import Trajectory
 
 HELD_OUT_SEED = 900_001
-"""The seed of the markets that policies are measured on; no training uses seeds from 900,000 on."""
+"""The first seed of the markets that policies are measured on; no training uses seeds from 900,000 on."""
 
 _Z = 1.959963984540054
 _AT_ONCE = 512
@@ -180,7 +180,7 @@ def _share(marks: Sequence[bool]) -> Share:
     return share(sum(marks), len(marks))
 
 
-def held_out(kind: str, count: int) -> list[Market]:
-    """The first markets of a kind that policies are measured on."""
-    drawn = Markets(kind=kind, seed=HELD_OUT_SEED)
+def held_out(kind: str, count: int, seed: int = 0) -> list[Market]:
+    """The first markets of a kind that the policies of a seed are measured on."""
+    drawn = Markets(kind=kind, seed=HELD_OUT_SEED + seed)
     return [drawn.market(number) for number in range(count)]
