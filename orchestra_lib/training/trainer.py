@@ -7,7 +7,8 @@ to it. TRL's own advantages and normaliser are replaced: it would count samples 
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,8 @@ class OrchestraTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is not typed
 
     def _generate_and_score_completions(self, inputs: Sequence[Row]) -> dict[str, Any]:
         self._rows = inputs
-        made: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        with self._reference_later():
+            made: dict[str, Any] = super()._generate_and_score_completions(inputs)
         device = made["completion_ids"].device
         kept = [scored.advantage if scored.kept else 0.0 for scored in self._scored]
         made["advantages"] = torch.tensor(kept, dtype=torch.float32, device=device)
@@ -109,8 +111,36 @@ class OrchestraTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is not typed
         return made
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        loss: torch.Tensor = super()._compute_loss(model, _without_excluded(inputs))
+        left = _without_excluded(inputs)
+        if self.beta and "ref_per_token_logps" not in left:
+            left["ref_per_token_logps"] = self._reference(left)
+        loss: torch.Tensor = super()._compute_loss(model, left)
         return loss
+
+    @contextmanager
+    def _reference_later(self) -> Iterator[None]:
+        """Leave out the pass of the reference policy, which `_compute_loss` makes over kept rows alone.
+
+        Not where the same rollouts are used again, nor for adapters, whose reference TRL finds in its own way.
+        """
+        beta = self.beta
+        if self.num_iterations == 1 and self.ref_model is not None:
+            self.beta = 0.0
+        try:
+            yield
+        finally:
+            self.beta = beta
+
+    def _reference(self, inputs: Mapping[str, Any]) -> torch.Tensor:
+        with torch.no_grad():
+            logprobs, _, _ = self._get_per_token_logps_and_entropies(
+                self.ref_model,
+                torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1),
+                torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1),
+                inputs["completion_ids"].size(1),
+            )
+        found: torch.Tensor = logprobs
+        return found
 
     def training_step(self, *args: Any, **kwargs: Any) -> torch.Tensor:
         loss: torch.Tensor = super().training_step(*args, **kwargs)
