@@ -13,12 +13,16 @@ from app.answers import NotFound, json_body
 from orchestra_lib.codec import dumps, from_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
-from orchestra_lib.training import launching
+from orchestra_lib.simulated_tasks import simulated_task
+from orchestra_lib.training import conducting, launching
 from orchestra_lib.training.launching import Launcher
+from orchestra_lib.training.run_folder import STEPS
 from orchestra_lib.unfolding import unfold
 from orchestra_lib.workbench import Workbench
 
-MOST_FOLDERS, MOST_COMPARED = 12, 4
+MOST_FOLDERS = 12
+_SHIPPED = "shipped:"
+_TASKS_SEED = 77
 
 
 @record
@@ -47,7 +51,10 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
     reader = files.StepsReader()
 
     def folder_of(run: str) -> Path:
-        folder = Path(run) if Path(run).is_absolute() else launcher.folder / launching.checked_name(run)
+        if run.startswith(_SHIPPED):
+            folder = conducting.SHIPPED / launching.checked_name(run.removeprefix(_SHIPPED))
+        else:
+            folder = Path(run) if Path(run).is_absolute() else launcher.folder / launching.checked_name(run)
         if not folder.is_dir() and launcher.launch(folder) is None:
             raise NotFound(f"there is no run folder {str(folder)[:300]}")
         return folder
@@ -82,8 +89,19 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
 
     @made.get("/training/evaluation")
     async def evaluation(run: str) -> Response:
-        """What an evaluation of the run wrote; null without one."""
-        return await _json(lambda: {"evaluation": files.evaluation(folder_of(run))})
+        """What an evaluation of the run wrote, null without one; whether one goes on, and why the last one failed."""
+        return await _json(lambda: views.evaluation_view(folder_of(run), launcher))
+
+    @made.post("/training/evaluation", status_code=202)
+    async def evaluate(request: Request) -> dict[str, int]:
+        """Measure a trained policy on held-out draws, in a process of its own."""
+        about = from_data(await json_body(request), About, where="training")
+        return {"pid": await asyncio.to_thread(lambda: launcher.evaluate(folder_of(about.run)))}
+
+    @made.get("/training/task")
+    async def task(number: int = 0) -> dict[str, str]:
+        """A simulated task, which trained policies conduct: those of the numbers that no training draws."""
+        return {"task": simulated_task(_TASKS_SEED, abs(number) % 1_000_000).text}
 
     @made.get("/training/rollouts")
     async def rollouts(run: str, step: int) -> Response:
@@ -137,6 +155,9 @@ def _listed(launcher: Launcher, reader: files.StepsReader, also: list[str]) -> A
     for launch in launcher.launches():  # one that has no folder yet, or failed before it had one
         if (folder := Path(launch.folder)).parent == launcher.folder:
             found.setdefault(folder, _id(folder))
+    for folder in files.folders(conducting.SHIPPED):
+        if (folder / STEPS).is_file():
+            found[folder] = f"{_SHIPPED}{folder.name}"
     problems = []
     for given in also:
         place = Path(given)

@@ -9,6 +9,8 @@ from typing import Any
 
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
+from orchestra_lib.training.conducting import CARD
+from orchestra_lib.training.run_folder import CONFIG, EVALUATION, FINAL, ROLLOUTS, STATUS, STEPS
 
 Data = dict[str, Any]
 NUMBERS = (
@@ -43,7 +45,7 @@ class StepsReader:
 
     def read(self, folder: Path) -> Steps:
         """The steps so far. A step that was played again after a resume counts as it was played last."""
-        file = folder / "steps.jsonl"
+        file = folder / STEPS
         try:
             with file.open("rb") as lines:
                 stat = file.stat()
@@ -109,7 +111,13 @@ def _text(value: Any, most: int) -> str | None:
 
 def status(folder: Path) -> Data:
     """The status of a run as its trainer wrote it last. Raises `BadInput` for none and for one that is none."""
-    data = _object(folder / "status.json")
+    if not (folder / STATUS).exists() and (folder / CARD).is_file():
+        return {
+            **dict.fromkeys(("step", "steps", "pid", "started_at", "heartbeat_at")),
+            "state": "finished",
+            "message": "it ships with the workbench: its steps were kept, its rollouts were not",
+        }
+    data = _object(folder / STATUS)
     state = data.get("state")
     if state not in ("starting", "running", "finished", "stopped", "failed"):
         raise BadInput(f"{folder / 'status.json'} tells no state that is known, but {str(state)[:40]!r}")
@@ -121,7 +129,7 @@ def status(folder: Path) -> Data:
 def config_text(folder: Path) -> str | None:
     """The resolved settings as they were saved; None when there are none."""
     try:
-        with (folder / "config.toml").open("rb") as file:
+        with (folder / CONFIG).open("rb") as file:
             return file.read(256 * 1024).decode("utf-8", "replace")
     except OSError:
         return None
@@ -129,7 +137,7 @@ def config_text(folder: Path) -> str | None:
 
 def evaluation(folder: Path) -> Any:
     """What an evaluation wrote; None when there was none. Raises `BadInput` for a file that is no JSON object."""
-    file = folder / "evaluation.json"
+    file = folder / EVALUATION
     return finite(_object(file)) if file.exists() else None
 
 
@@ -149,22 +157,24 @@ def checkpoints(folder: Path) -> list[int]:
 
 
 def final(folder: Path) -> Data | None:
-    """The card of the trained policy; None while there is none."""
-    try:
-        return _object(folder / "final" / "orchestra.json")
-    except BadInput:
-        return None
+    """The card of the trained policy, of a run or of a checkpoint that ships; None while there is none."""
+    for place in (folder / FINAL, folder):
+        try:
+            return _object(place / CARD)
+        except BadInput:
+            continue
+    return None
 
 
 def rollout_steps(folder: Path) -> list[int]:
     """The steps of which rollouts were kept."""
-    found = (_ROLLOUTS.fullmatch(one.name) for one in _entries(folder / "rollouts"))
+    found = (_ROLLOUTS.fullmatch(one.name) for one in _entries(folder / ROLLOUTS))
     return sorted(int(one[1]) for one in found if one)
 
 
 def rollouts(folder: Path, step: int) -> list[Data]:
     """The kept rollouts of a step, line by line. Raises `BadInput` when there are none or they cannot be read."""
-    file = folder / "rollouts" / f"step-{step:06d}.jsonl"
+    file = folder / ROLLOUTS / f"step-{step:06d}.jsonl"
     try:
         if file.stat().st_size > MAX_FILE:
             raise BadInput(f"{file} is over {MAX_FILE // 2**20} MiB; open it with `orchestra import`")
@@ -185,12 +195,12 @@ def folders(home: Path) -> Iterator[Path]:
 
 def is_run(folder: Path) -> bool:
     """Whether it looks like a run folder at all."""
-    return any((folder / name).is_file() for name in ("status.json", "config.toml", "steps.jsonl"))
+    return any((folder / name).is_file() for name in (STATUS, CONFIG, STEPS))
 
 
 def _changed(folder: Path) -> float:
     times = []
-    for file in (folder / "steps.jsonl", folder / "status.json", folder):
+    for file in (folder / STEPS, folder / STATUS, folder):
         try:
             times.append(file.stat().st_mtime)
         except OSError:

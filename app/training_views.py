@@ -139,7 +139,6 @@ def run_view(name: str, folder: Path, launcher: Launcher, steps: Steps, now: dat
         "final": files.finite(files.final(folder)),
         "rollout_steps": kept,
         "tool_kinds": {str(one.get("name"))[:80]: str(one.get("kind")) for one in tools},
-        "evaluated": (folder / "evaluation.json").exists(),
         "command": list(launch.command[-12:]) if (launch := launcher.launch(folder)) else None,
     }
 
@@ -174,6 +173,8 @@ def _about(config: Mapping[str, Any]) -> Data:
 
 def _simulated(folder: Path) -> bool | None:
     """Whether simulated experts answered, by the first rollouts that were kept; None where nothing tells."""
+    if (files.final(folder) or {}).get("dialect") == "tiny":
+        return True
     tools = _tools(folder, files.rollout_steps(folder)[:1])
     return any(tool.get("simulated") is True for tool in tools) if tools else None
 
@@ -188,6 +189,17 @@ def _tools(folder: Path, steps: Sequence[int]) -> list[Data]:
         except (BadInput, KeyError, TypeError):
             continue
     return found
+
+
+def evaluation_view(folder: Path, launcher: Launcher) -> Data:
+    """What an evaluation came to, and how one that was started here stands."""
+    card = files.final(folder) or {}
+    return {
+        "evaluation": files.evaluation(folder),
+        "going": launcher.evaluating(folder),
+        "problem": launcher.evaluation_problem(folder),
+        "can": card.get("dialect") == "tiny",
+    }
 
 
 # ---- rollouts

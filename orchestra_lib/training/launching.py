@@ -76,17 +76,21 @@ def checked_sets(sets: Sequence[str]) -> tuple[str, ...]:
 
 
 class Launcher:
-    """Starts training on this machine for one home folder. `program` begins every command; tests pass their own."""
+    """Starts training on this machine for one home folder. `program` begins every command of a training, `measurer` of
+    an evaluation; tests pass their own."""
 
     def __init__(
         self,
         home: Path,
         *,
         program: Sequence[str] = (sys.executable, "-m", "orchestra_lib", "train"),
+        measurer: Sequence[str] = (sys.executable, "-m", "orchestra_lib.training.evaluating"),
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._home, self._program, self._environ = home, tuple(program), environ
+        self._home, self._environ = home, environ
+        self._program, self._measurer = tuple(program), tuple(measurer)
         self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._measured: dict[Path, subprocess.Popen[bytes]] = {}
 
     @property
     def folder(self) -> Path:
@@ -129,6 +133,29 @@ class Launcher:
         os.kill(pid, signal.SIGTERM)
         return pid
 
+    def evaluate(self, folder: Path) -> int:
+        """Measure a trained policy on held-out draws, beside whatever else goes on; returns the process id.
+
+        Raises `BadInput` while that goes on already.
+        """
+        if self.evaluating(folder):
+            raise BadInput(f"{folder.name} is being evaluated already; wait until it is done")
+        process = self._spawn((*self._measurer, str(folder)), self._log(f"{folder.name}.evaluation"))
+        self._measured[folder] = process
+        return process.pid
+
+    def evaluating(self, folder: Path) -> bool:
+        """Whether an evaluation that this program started goes on."""
+        return (process := self._measured.get(folder)) is not None and process.poll() is None
+
+    def evaluation_problem(self, folder: Path) -> str | None:
+        """The last line of an evaluation that failed; None where none did."""
+        process = self._measured.get(folder)
+        if process is None or not process.poll():
+            return None
+        lines = _lines(self._log(f"{folder.name}.evaluation"))
+        return lines[-1] if lines else f"it ended with exit code {process.returncode} and wrote nothing"
+
     def pid(self, folder: Path) -> int | None:
         """The process of a run that goes on here, from whichever program it was started; None when there is none."""
         launch = self.launch(folder)
@@ -155,15 +182,7 @@ class Launcher:
 
     def log(self, folder: Path) -> tuple[str, ...]:
         """The last lines that the process of a run wrote; none when it was not started from here."""
-        if self.launch(folder) is None:
-            return ()
-        try:
-            with self._log(folder.name).open("rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_BYTES))
-                text = file.read().decode("utf-8", "replace")
-        except OSError:
-            return ()
-        return tuple(line.rstrip()[-400:] for line in re.split(r"[\r\n]+", text) if line.strip())[-40:]
+        return () if self.launch(folder) is None else _lines(self._log(folder.name))
 
     def _alone(self, beside: bool) -> None:
         if not beside and (others := self.running()):
@@ -174,17 +193,7 @@ class Launcher:
 
     def _launch(self, name: str, folder: Path, arguments: Sequence[str], *, resumed: bool) -> Launch:
         command = (*self._program, *arguments)
-        log = self._log(name)
-        log.parent.mkdir(parents=True, exist_ok=True)
-        environ = {**self._environ, "ORCHESTRA_HOME": str(self._home), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
-        try:
-            with log.open("wb") as out:
-                process = subprocess.Popen(  # a list and never a shell: each setting is one argument
-                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environ,
-                    start_new_session=True,  # the end of the app, or Ctrl-C in its terminal, is not the run's end
-                )  # fmt: skip
-        except OSError as error:
-            raise BadInput(f"training could not be started: {error.strerror or error}") from None
+        process = self._spawn(command, self._log(name))
         self._children[process.pid] = process
         launch = Launch(
             name=name, folder=str(folder), command=command, pid=process.pid, began=_began(process.pid),
@@ -194,6 +203,18 @@ class Launcher:
         part.write_text(json.dumps(to_data(launch)), "utf-8")
         part.replace(self._file(name))
         return launch
+
+    def _spawn(self, command: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
+        log.parent.mkdir(parents=True, exist_ok=True)
+        environ = {**self._environ, "ORCHESTRA_HOME": str(self._home), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
+        try:
+            with log.open("wb") as out:
+                return subprocess.Popen(  # a list and never a shell: each setting is one argument
+                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environ,
+                    start_new_session=True,  # the end of the app, or Ctrl-C in its terminal, is not the run's end
+                )  # fmt: skip
+        except OSError as error:
+            raise BadInput(f"training could not be started: {error.strerror or error}") from None
 
     def _alive(self, pid: int, began: str | None) -> bool:
         child = self._children.get(pid)
@@ -215,6 +236,17 @@ class Launcher:
 
 def _flags(settings: Sequence[str]) -> list[str]:
     return [part for text in settings for part in ("--set", text)]
+
+
+def _lines(log: Path) -> tuple[str, ...]:
+    """The last lines of a log; none where there is none."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple(line.rstrip()[-400:] for line in re.split(r"[\r\n]+", text) if line.strip())[-40:]
 
 
 def _read(file: Path) -> Launch | None:

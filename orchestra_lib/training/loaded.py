@@ -6,6 +6,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 import torch
+from transformers.utils.logging import disable_progress_bar
 
 from orchestra_lib.generation import Delta, Generation
 from orchestra_lib.protocols import PolicySpec, Situation
@@ -25,6 +26,7 @@ class LoadedTiny:
 
     def __init__(self, folder: Path) -> None:
         torch.set_num_threads(1)  # its layers are so small that threads only wait for each other
+        disable_progress_bar()
         self._dialect = TinyDialect()
         network = load_network(folder).eval()
         self._sampler = LocalSampler(network, ends=[self._dialect.eos], temperature=1.0, max_new_tokens=MAX_NEW_TOKENS)
