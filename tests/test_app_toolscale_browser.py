@@ -80,6 +80,30 @@ def test_records_are_searched_and_only_look_alikes_shown(opened):
     expect(page.locator(".ts-records tbody tr")).to_have_count(2)
 
 
+def test_the_funnel_has_a_bar_for_every_filter_and_marks_what_is_accepted(opened):
+    page = opened("/toolscale?domain=mock")
+    rows = page.locator(".ts-funnel li")
+    expect(rows).to_have_count(7)
+    expect(rows.nth(2)).to_contain_text("− 2: 2 a golden call fails")
+    expect(page.locator(".ts-funnel .ts-pass.last")).to_have_count(1)
+    expect(rows.last.locator(".ts-pass.last")).to_have_count(1)
+    widths = rows.evaluate_all("rows => rows.map((row) => row.scrollWidth - row.clientWidth)")
+    assert widths == [0] * 7
+
+
+def test_no_label_of_a_published_mean_is_crossed_by_the_line_of_another(opened):
+    page = opened("/toolscale?domain=mock")
+    page.wait_for_selector(".ts-hist .ts-ref", state="attached")
+    crossed = page.evaluate("""() => {
+      const place = (one) => one.getBoundingClientRect();
+      const labels = [...document.querySelectorAll(".ts-hist .ts-ref + text")];
+      const lines = [...document.querySelectorAll(".ts-hist .ts-ref")].map(place);
+      const through = (at, line) => line.x > at.x && line.x < at.right && line.y < at.bottom - 1;
+      return labels.map((one) => lines.some((line) => through(place(one), line)));
+    }""")
+    assert crossed == [False] * 3
+
+
 def test_nothing_that_a_file_says_is_markup(opened):
     page = opened("/toolscale?domain=mock&task=mock-2")
     expect(page.get_by_role("heading", name="Task mock-2")).to_be_visible()
