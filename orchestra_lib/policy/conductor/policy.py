@@ -32,7 +32,7 @@ class Conductor:
         self.spec = PolicySpec(
             name=name,
             priced_as=model.name if model else None,
-            max_input_tokens=2_500 if model else None,
+            max_input_tokens=8_000 if model else None,
             max_output_tokens=1_000 if model else None,
             timeout_s=180.0,
         )

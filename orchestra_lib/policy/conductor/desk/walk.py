@@ -1,11 +1,13 @@
 """The next move at a desk, the first that applies: report, do what was agreed, identify, look up, decide."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.generation import Estimate
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter
 from orchestra_lib.policy.conductor.costs import Costs
 from orchestra_lib.policy.conductor.desk import writing
@@ -150,7 +152,7 @@ class DeskTurn(Costs):
                 words = f"I am sorry, that is not possible. {broken} {verdict['fact']}"
                 return _say(f"{why} It finds a rule against it.", words)
             why += " It finds no rule against it."
-        listed = "\n".join(f"- {plain(name)}: {one}" for name, one in arguments.items())
+        listed = "\n".join(f"- {plain(name)}: {_listed(one)}" for name, one in arguments.items())
         return _ask(why, f"{spec.title}, with\n{listed}\n{CONFIRM}")
 
     def _able(self) -> list[ToolSpec]:
@@ -232,12 +234,10 @@ def _agreed(desk: Desk) -> tuple[str, Mapping[str, Any]] | None:
     return spec.name, {name: _typed(text, properties[name]) for name, text in listed.items() if name in properties}
 
 
+def _listed(value: Any) -> str:
+    """A value on one line, so that no text of a model can pass for another line."""
+    return " ".join(value.split()) if isinstance(value, str) else dumps(value)
+
+
 def _typed(text: str, schema: Mapping[str, Any]) -> Any:
-    match schema.get("type"):
-        case "integer":
-            return int(float(text))
-        case "number":
-            return float(text)
-        case "boolean":
-            return text == "True"
-    return text
+    return text if schema.get("type") == "string" else json.loads(text)
