@@ -5,8 +5,9 @@
 Both sides run the same operations of the shipped domains on the same drawn tasks, in one process, by CPU time. The
 other way (`plain_state.py`) is tau2's: each evaluation reads the database anew from JSON, once to replay the episode
 and once for the golden calls, and compares SHA-256 of the whole. Ours lays an overlay over a shared base and compares
-what was changed with the golden diff, which is worked out once. tau2 itself is not run: its figures of the reference
-study, on another machine, are printed to stderr and marked as such.
+what was changed with the golden diff, which is worked out once. Where tau2 is installed the same tasks are also exported
+to its form and scored by its own evaluator (`tau2_way.py`); elsewhere its figures of the reference study, on another
+machine, are printed to stderr and marked as such.
 
 Synthesised tasks are then verified by all filters but the scripted solver, and their golden episodes and one changed
 episode of each are judged by both sides: state, what was said, records touched.
@@ -20,6 +21,7 @@ from random import Random
 
 from benchmarks.claims import Claim, Rival, claim, note, parser, show
 from benchmarks.plain_state import PlainState
+from benchmarks.tau2_way import Tau2Way, tau2
 from orchestra_lib.environment.assignment import Assignment, AssignmentKind, GoldenCall
 from orchestra_lib.environment.domain import World, domain_names, load_world
 from orchestra_lib.environment.operations import writes
@@ -35,6 +37,8 @@ VERIFIED = 5000
 """So many tasks a second the filters should verify."""
 EVALUATIONS = 300
 """So many times faster an evaluation should be."""
+STEPS = 15
+"""So many times faster than tau2's a step should be."""
 REFERENCE = (
     "tau2-bench as studied elsewhere (retail, airline, telecom): 4,500 to 16,600 steps/s, 1.3 to 21 evaluations/s"
 )
@@ -45,10 +49,14 @@ def main() -> None:
     worlds = [load_world(name) for name in (["mock"] if chosen.quick else domain_names())]
     tasks = [(world, calls) for world in worlds for calls in drawn(world, 3 if chosen.quick else 8)]
     note(f"{len(tasks)} tasks in {len(worlds)} domains, {sum(len(calls) for _, calls in tasks)} calls")
-    note(f"not measured here: {REFERENCE}")
     claims = [*_speed(tasks, rounds=2 if chosen.quick else 10), *_agreement(tasks)]
     names = ["railway"] if chosen.quick else SYNTHESISED
-    claims += _synthesised([one for name in names for one in synthesised(name, 2 if chosen.quick else 10)])
+    made = [one for name in names for one in synthesised(name, 2 if chosen.quick else 10)]
+    claims += _synthesised(made)
+    if (lib := tau2()) is None:
+        note(f"not measured here, tau2 is not installed: {REFERENCE}")
+    else:
+        claims += _beside_tau2(lib, made)
     show(claims, as_json=chosen.json)
 
 
@@ -73,6 +81,57 @@ def _synthesised(tasks: Sequence[tuple[Workplace, Assignment]]) -> list[Claim]:
     return [
         claim("tasks verified by the executable filters", rate, "tasks/s", at_least=VERIFIED),
         claim(f"verdicts on {len(tasks)} golden and as many changed episodes", 100 * same / all_of, "%", at_least=100),
+    ]
+
+
+def _beside_tau2(lib, tasks: Sequence[tuple[Workplace, Assignment]]) -> list[Claim]:
+    """Steps, evaluations and verdicts on the state by tau2's own environment and evaluator."""
+    ways = {id(place.world): Tau2Way(lib, place.world) for place, _ in tasks}
+    cases, random = [], Random(13)
+    for place, task in tasks:
+        way = ways[id(place.world)]
+        for calls in (task.golden, _spoiled(task.golden, random)):
+            cases.append((place.world, way, Judge(place.world, task), way.task(task.golden), calls, way.played(calls)))
+    asked = [(way, way.environment(), way.asked(calls)) for _, way, _, _, calls, _ in cases]
+    steps = sum(len(calls) for *_, calls, _ in cases)
+
+    def theirs() -> list[bool]:
+        return [way.succeeds(exported, messages) for _, way, _, exported, _, messages in cases]
+
+    def ours() -> list[bool]:
+        return [judge.same(_state(world, calls)) for world, _, judge, _, calls, _ in cases]
+
+    def their_steps() -> None:
+        for way, environment, one in asked:
+            way.run(environment, one)
+
+    def our_steps() -> None:
+        for world, *_, calls, _ in cases:
+            state = world.state()
+            for call in calls:
+                with suppress(ModelMistake):
+                    state.base.text(world.operations.run(state, call.operation, call.arguments))
+
+    same = sum(one == other for one, other in zip(theirs(), ours(), strict=True))
+    step = Rival(name="tau2's own environment", value=_us(their_steps, 1) / steps)
+    evaluation = Rival(name="tau2's own evaluator", value=_us(theirs, 1) / len(cases))
+    return [
+        claim(
+            "a step with its result as JSON", _us(our_steps, 5) / steps, "CPU us", rival=step, ratio_at_most=1 / STEPS
+        ),
+        claim(
+            "an episode replayed and its state judged",
+            _us(ours, 5) / len(cases),
+            "CPU us",
+            rival=evaluation,
+            ratio_at_most=1 / EVALUATIONS,
+        ),
+        claim(
+            f"verdicts on the state as tau2's evaluator has them, of {len(cases)}",
+            100 * same / len(cases),
+            "%",
+            at_least=100,
+        ),
     ]
 
 
