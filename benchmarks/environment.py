@@ -5,9 +5,9 @@
 Both sides run the same operations of the shipped domains on the same drawn tasks, in one process, by CPU time. The
 other way (`plain_state.py`) is tau2's: each evaluation reads the database anew from JSON, once to replay the episode
 and once for the golden calls, and compares SHA-256 of the whole. Ours lays an overlay over a shared base and compares
-what was changed with the golden diff, which is worked out once. Where tau2 is installed the same tasks are also exported
-to its form and scored by its own evaluator (`tau2_way.py`); elsewhere its figures of the reference study, on another
-machine, are printed to stderr and marked as such.
+what was changed with the golden diff, which is worked out once. Where tau2 is installed the same tasks are also
+exported to its form and scored by its own evaluator (`tau2_way.py`); elsewhere its figures of the reference study, on
+another machine, are printed to stderr and marked as such.
 
 Synthesised tasks are then verified by all filters but the scripted solver, and their golden episodes and one changed
 episode of each are judged by both sides: state, what was said, records touched.
@@ -115,23 +115,12 @@ def _beside_tau2(lib, tasks: Sequence[tuple[Workplace, Assignment]]) -> list[Cla
     same = sum(one == other for one, other in zip(theirs(), ours(), strict=True))
     step = Rival(name="tau2's own environment", value=_us(their_steps, 1) / steps)
     evaluation = Rival(name="tau2's own evaluator", value=_us(theirs, 1) / len(cases))
+    ours_us = _us(our_steps, 5) / steps, _us(ours, 5) / len(cases)
+    same_as = f"verdicts on the state as tau2's evaluator has them, of {len(cases)}"
     return [
-        claim(
-            "a step with its result as JSON", _us(our_steps, 5) / steps, "CPU us", rival=step, ratio_at_most=1 / STEPS
-        ),
-        claim(
-            "an episode replayed and its state judged",
-            _us(ours, 5) / len(cases),
-            "CPU us",
-            rival=evaluation,
-            ratio_at_most=1 / EVALUATIONS,
-        ),
-        claim(
-            f"verdicts on the state as tau2's evaluator has them, of {len(cases)}",
-            100 * same / len(cases),
-            "%",
-            at_least=100,
-        ),
+        claim("a step with its result as JSON", ours_us[0], "CPU us", rival=step, ratio_at_most=1 / STEPS),
+        claim("an episode replayed and judged", ours_us[1], "CPU us", rival=evaluation, ratio_at_most=1 / EVALUATIONS),
+        claim(same_as, 100 * same / len(cases), "%", at_least=100),
     ]
 
 

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 from benchmarks.plain_state import PlainState
 from orchestra_lib.environment.operations import writes
 
-
 NEEDED = {
     "tau2.data_model.message": ("AssistantMessage", "ToolCall"),
     "tau2.data_model.tasks": ("Action", "EvaluationCriteria", "Task", "UserScenario"),
