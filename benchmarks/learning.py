@@ -44,7 +44,7 @@ def main() -> None:
     options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     options.add_argument("--markets", type=int, default=400, help="held-out markets of each kind")
     chosen = options.parse_args()
-    count = 40 if chosen.quick else chosen.markets
+    count = 8 if chosen.quick else chosen.markets
     seeds = chosen.seeds[:2] if chosen.quick else chosen.seeds
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for seed in seeds if chosen.train is not None else ():
@@ -52,7 +52,7 @@ def main() -> None:
             TRAIN[stage](seed, chosen.folder)
     found = {kind: measured(kind, count, seeds, chosen.folder) for kind in DRAWS}
     if chosen.json:
-        print(json.dumps({"simulated": True, "markets": count, "seeds": list(seeds), "figures": _told(found)}))
+        print(*map(json.dumps, _told(found)), sep="\n")
     else:
         print(*_table(found), sep="\n")
     show(claims(found, _cpu_minutes(seeds, chosen.folder)), as_json=chosen.json)
@@ -239,13 +239,17 @@ def _cpu_minutes(seeds: Sequence[int], folder: Path) -> list[float]:
     return [json.loads(card.read_text("utf-8"))["cpu_s"] / 60 for card in cards]
 
 
-def _told(found: Mapping[str, Mapping[str, Figures]]) -> dict[str, Any]:
-    return {
-        kind: {
-            name: {key: asdict(over_seeds(values)) for key, values in one.items()} for name, one in contestants.items()
+def _told(found: Mapping[str, Mapping[str, Figures]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "simulated": True,
+            "kind": kind,
+            "contestant": name,
+            "figures": {figure: asdict(over_seeds(values)) for figure, values in one.items()},
         }
         for kind, contestants in found.items()
-    }
+        for name, one in contestants.items()
+    ]
 
 
 _COLUMNS = {
