@@ -7,7 +7,7 @@ import { simulatedBadge } from "./marks.js";
 import { getJson, postJson } from "./server.js";
 import { Ticker } from "./ticker.js";
 import { Curve, Shares, UNITS, dumbbells, mean } from "./trainingcharts.js";
-import { evaluationView } from "./trainingevaluation.js";
+import { Evaluation } from "./trainingevaluation.js";
 import { Rollouts } from "./trainingrollouts.js";
 import { logView, settingsView, stepsTable } from "./trainingtables.js";
 import { GOING, HEALTH, LEARNS, OF_A_RUN, aimWords, aimsIn, alarmSpans, follows, paceWords, sampleBands, spanWords, stateChip, toolBands } from "./trainingwords.js";
@@ -18,6 +18,7 @@ const FIRST = 5; // steps that "before" and "after" are the mean of
 const R_NOTE =
   "The reward is not drawn: it is normalised within each group of rollouts, so that its mean says nothing of learning.";
 
+const NOT_EVALUATED = { evaluation: null, going: false, problem: null, can: false };
 const address = (name, query) => `/api/training/${name}?${new URLSearchParams(query)}`;
 
 export class RunPage {
@@ -28,6 +29,7 @@ export class RunPage {
     this.before = true;
     this.ticker = new Ticker(() => this.look());
     this.rollouts = new Rollouts(this);
+    this.evaluation = new Evaluation(this);
   }
 
   leave() {
@@ -70,19 +72,19 @@ export class RunPage {
   }
 
   get pause() {
-    return GOING.has(this.head.state) || this.waits ? GOING_MS : IDLE_MS;
+    return GOING.has(this.head.state) || this.waits || this.evaluated.going ? GOING_MS : IDLE_MS;
   }
 
   async load() {
     const { id } = this;
-    const found = await this.page.trying("The run could not be read.", () => Promise.all([getJson(address("run", { run: id })), getJson(address("steps", { run: id })), getJson(address("evaluation", { run: id })).catch(() => ({ evaluation: null }))]));
+    const found = await this.page.trying("The run could not be read.", () => Promise.all([getJson(address("run", { run: id })), getJson(address("steps", { run: id })), getJson(address("evaluation", { run: id })).catch(() => NOT_EVALUATED)]));
     if (this.id !== id) return false;
     if (!found) {
       this.page.fill([this.page.link(OF_A_RUN, { class: "wb-btn ghost sm" }, icon("back", true), "All runs"), el("h1", { text: "Training" })]);
       return false;
     }
-    const [head, steps, { evaluation }] = found;
-    Object.assign(this, { head, evaluation });
+    const [head, steps, evaluated] = found;
+    Object.assign(this, { head, evaluated });
     this.take(steps);
     return true;
   }
@@ -118,13 +120,22 @@ export class RunPage {
         this.page.say(`The run is ${this.head.state}`);
         this.waits = null;
         Object.assign(this.head, await getJson(address("run", { run: id })).catch(() => ({})));
-        this.evaluation = (await getJson(address("evaluation", { run: id })).catch(() => ({}))).evaluation ?? this.evaluation;
+        this.evaluated = await getJson(address("evaluation", { run: id })).catch(() => this.evaluated);
         if (this.id !== id) return;
       }
       if (before !== [this.head.state, this.rows.length, this.head.message, this.head.rollout_steps.length].join()) this.draw({ live: true });
     }
+    if (this.evaluated.going) await this.lookAtEvaluation();
     this.drawState();
     this.ticker.next(this.pause);
+  }
+
+  async lookAtEvaluation() {
+    const { id } = this;
+    const found = await getJson(address("evaluation", { run: id })).catch(() => this.evaluated);
+    if (this.id !== id) return;
+    this.evaluated = found;
+    if (!found.going && this.view === "evaluation") this.drawTable("evaluation");
   }
 
   // ---- the frame, built once for a run
@@ -184,7 +195,7 @@ export class RunPage {
     const scrolled = this.body.querySelector(".tn-scroll")?.scrollTop ?? 0;
     const made = {
       steps: () => stepsTable(this),
-      evaluation: () => evaluationView(this.evaluation, this.head),
+      evaluation: () => this.evaluation.content(),
       settings: () => settingsView(this.head),
       log: () => logView(this.head),
     }[view]();
@@ -278,7 +289,7 @@ export class RunPage {
       el(
         "div",
         { class: "tn-3" },
-        el("section", { class: "wb-panel", "aria-label": "Before and after" }, el("header", {}, el("h2", { text: "Before and after" }), el("p", { text: `means of the first and the last ${FIRST} steps, of draws it trained on` })), this.figures, this.evaluation ? this.page.link({ view: "evaluation" }, { class: "wb-link" }, "Held-out draws with intervals") : null),
+        el("section", { class: "wb-panel", "aria-label": "Before and after" }, el("header", {}, el("h2", { text: "Before and after" }), el("p", { text: `means of the first and the last ${FIRST} steps, of draws it trained on` })), this.figures, this.evaluated.evaluation ? this.page.link({ view: "evaluation" }, { class: "wb-link" }, "Held-out draws with intervals") : null),
         el("section", { class: "wb-panel", "aria-label": "Tools before and after" }, el("header", {}, el("h2", { text: "Tools before and after" }), el("p", { text: "share of calls: hollow before, filled after" })), this.bells),
       ),
       el("h2", { class: "wb-cap", text: "Health of the training" }),
@@ -395,6 +406,14 @@ export class RunPage {
     if (!done) this.waits = null;
     this.page.say(done ? "It ends after this step, with a checkpoint" : "The run was not stopped");
     this.drawState();
+    this.ticker.next(GOING_MS);
+  }
+
+  async evaluate() {
+    const done = await this.page.trying("It was not evaluated.", () => postJson("/api/training/evaluation", { run: this.id }));
+    if (!done) return;
+    this.evaluated = { ...this.evaluated, going: true, problem: null };
+    this.drawTable("evaluation");
     this.ticker.next(GOING_MS);
   }
 
