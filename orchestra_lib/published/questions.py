@@ -27,7 +27,8 @@ class AnswerForm(StrEnum):
 class QuestionForm:
     """Which columns of a file hold what. `id` None, or a row without one, numbers the rows.
 
-    `history` holds earlier messages: a question that follows some cannot be asked alone.
+    `history` holds earlier messages: a question that follows some cannot be asked alone. `image` holds a picture that
+    the question is about: it cannot be asked in words.
     """
 
     source: str
@@ -36,6 +37,7 @@ class QuestionForm:
     id: str | None = None
     subject: str | None = None
     history: str | None = None
+    image: str | None = None
     answer_form: AnswerForm = AnswerForm.WHOLE
 
 
@@ -63,6 +65,7 @@ class Unused(StrEnum):
     EMPTY = "no question or no answer"
     REPEATED = "repeated"
     CONTINUED = "goes on from earlier messages"
+    PICTURED = "needs a picture"
 
 
 @record
@@ -85,8 +88,8 @@ class Questions:
 def load_questions(file: Path, form: QuestionForm | None = None) -> Questions:
     """Read a file of questions; without a form the columns decide (`form_of`).
 
-    A row without a question or an answer, one whose question stood there already and one that goes on from earlier
-    messages are left out and named. Raises `BadInput` for rows of another form, naming the file, the line and the
+    A row without a question or an answer, one whose question stood there already, one that goes on from earlier
+    messages and one about a picture are left out and named. Raises `BadInput` for rows of another form, naming the file, the line and the
     column; then nothing was read.
     """
     rows = read_rows(file)
@@ -177,6 +180,8 @@ def _unused(one: QuestionRow, row: Row, form: QuestionForm, seen: Mapping[str, t
     if form.history and row.data.get(form.history):
         detail = f"{form.history} holds earlier messages"
         return LeftOut(where=row.where, why=Unused.CONTINUED, detail=detail)
+    if form.image and row.data.get(form.image):
+        return LeftOut(where=row.where, why=Unused.PICTURED, detail=f"{form.image} holds a picture")
     if (before := seen.get(_words(one))) is not None:
         where, answer = before
         other = "" if answer == one.answer else ", with another answer"
