@@ -12,6 +12,7 @@ _WISHES = """
     <label class="wb-sel lv-pick" id="orchestrator-box"><span class="wb-sr">Orchestrator</span>
       <span class="wb-kind k-orch" data-icon="baton"></span><select id="orchestrator"></select></label>
     <p class="wb-note" id="orchestrator-note"></p>
+    <button class="wb-btn sm" type="button" id="simulated-task" hidden>Take a simulated task</button>
     <details class="wb-note lv-off" id="orchestrators-off" hidden><summary id="orchestrators-off-count"></summary>
       <ul id="orchestrators-off-list"></ul></details>
   </div>

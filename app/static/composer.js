@@ -2,7 +2,7 @@
 
 import { byId, el, put } from "./dom.js";
 import { plain } from "./format.js";
-import { getJson, runPath } from "./server.js";
+import { Refused, getJson, runPath } from "./server.js";
 import { preferenceOf, weightsOf } from "./rewardlink.js";
 import { Saying } from "./saying.js";
 import { Sentence } from "./sentence.js";
@@ -38,6 +38,7 @@ export class Composer {
     });
     byId("task").addEventListener("input", () => this.grow());
     byId("orchestrator").addEventListener("change", () => this.chosen());
+    byId("simulated-task").addEventListener("click", () => this.simulatedTask());
     byId("prices").addEventListener("change", () => {
       this.wishes.drawTools(this.table);
       this.keep();
@@ -134,6 +135,7 @@ export class Composer {
     const { offer } = this;
     const others = this.state.orchestrators.filter((one) => one.off !== null && one !== offer);
     byId("orchestrator-note").textContent = offer ? plain(offer.off ?? offer.note) : "";
+    byId("simulated-task").hidden = !offer?.simulated;
     byId("orchestrators-off").hidden = others.length === 0;
     put(
       byId("orchestrators-off-list"),
@@ -189,6 +191,18 @@ export class Composer {
     byId("reference").value = reference ?? "";
     byId("more").open = reference !== null;
     this.grow();
+  }
+
+  /** A task that simulated experts can answer; each time another one. */
+  async simulatedTask() {
+    try {
+      const { task } = await getJson(`/api/training/task?number=${Math.floor(Math.random() * 1e6)}`);
+      this.setTask(task);
+      this.refuse(null);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.refuse(error.message);
+    }
   }
 
   grow() {

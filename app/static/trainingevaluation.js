@@ -86,7 +86,7 @@ export class Evaluation {
   }
 
   draw(evaluation) {
-    put(this.host, el("div", { class: "tn-3" }, this.claims(evaluation.figures), this.byKind(evaluation)), this.contestants(evaluation));
+    put(this.host, this.claims(evaluation.figures), this.byKind(evaluation), this.contestants(evaluation));
   }
 
   claims(figures) {

@@ -5,7 +5,6 @@ import { plain, plural, seconds, unknown, usd } from "./format.js";
 import { icon } from "./icons.js";
 import { kindBox, simulatedBadge } from "./marks.js";
 import { Refused, getJson, postJson } from "./server.js";
-import { short } from "./trainingcharts.js";
 import { reasonWords } from "./trainingwords.js";
 
 const MOST_GROUPS = 24;
@@ -150,7 +149,7 @@ function advantage(value, most) {
     "span",
     { class: "tn-adv" },
     el("i", { class: value < 0 ? "neg" : "pos", style: { "--tn-share": share.toFixed(3) } }),
-    el("b", { text: `${value > 0 ? "+" : ""}${short(Number(value.toFixed(2)))}` }),
+    el("b", { text: `${value > 0 ? "+" : ""}${value.toFixed(2)}`.replace("-", "\u2212") }),
   );
 }
 

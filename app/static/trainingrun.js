@@ -339,8 +339,9 @@ export class RunPage {
     const { rows } = this;
     const [first, last] = [rows.slice(0, FIRST), rows.slice(-FIRST)];
     const enough = rows.length >= 2 * FIRST;
+    const few = () => el("p", { class: "wb-note", text: `${plural(2 * FIRST, "step")} are needed; there ${rows.length === 1 ? "is" : "are"} ${count(rows.length)}.` });
     const pairs = enough ? this.tools.bands(first[0]).map((band, at) => ({ name: band.name, look: band.look, before: mean(first.map((row) => this.tools.bands(row)[at]?.share ?? null)), after: mean(last.map((row) => this.tools.bands(row)[at]?.share ?? null)) })).reverse() : [];
-    put(this.bells, pairs.length ? dumbbells(pairs, `Share of calls before and after: ${pairs.map((one) => `${one.name} from ${Math.round(100 * one.before)} to ${Math.round(100 * one.after)} %`).join(", ")}`) : el("p", { class: "wb-note", text: enough ? "Nothing is known of the calls." : `${plural(2 * FIRST, "step")} are needed; there ${rows.length === 1 ? "is" : "are"} ${count(rows.length)}.` }));
+    put(this.bells, pairs.length ? dumbbells(pairs, `Share of calls before and after: ${pairs.map((one) => `${one.name} from ${Math.round(100 * one.before)} to ${Math.round(100 * one.after)} %`).join(", ")}`) : enough ? el("p", { class: "wb-note", text: "Nothing is known of the calls." }) : few());
     const figures = [...LEARNS, ...this.aims.map(follows), HEALTH[0], HEALTH[1], HEALTH[3]];
     const line = ({ title, unit, get }) => {
       const [a, b] = [mean(first.map(get)), mean(last.map(get))];
@@ -348,6 +349,10 @@ export class RunPage {
       const cell = (value, look) => el("td", { class: look }, value === null ? unknown("not known in these steps") : text(value));
       return el("tr", {}, el("th", { scope: "row", text: title }), cell(a, "n wb-mut"), cell(b, "n tn-now"), el("td", { class: "n" }, a === null || b === null ? "" : changeWords(a, b, unit)));
     };
+    if (!enough) {
+      put(this.figures, few());
+      return;
+    }
     put(
       this.figures,
       el(
