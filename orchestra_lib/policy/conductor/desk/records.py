@@ -11,6 +11,8 @@ from orchestra_lib.tool import ToolSpec
 
 _MONEY = re.compile(r"price|total|fee|amount|balance|cost|refund|paid|credit|deposit|fare|premium|limit")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_NEAR_H = 24 * 400
+"""Days further away than this, birthdays say, need no reckoning."""
 _ID = "_id"
 _PAGED = ("page", "sort_by")
 
@@ -64,21 +66,29 @@ class Records:
         word = parameter.removesuffix(_ID).split("_")[-1]
         return tuple(dict.fromkeys(_within(self._known.values(), word)))
 
-    def told(self, one: Known, *, whole: bool = True) -> str:
-        """A record in a line, dates with how far away they are; with `whole` also what it refers to."""
-        told = ", ".join(self._field(name, value) for name, value in one.fields.items() if not _empty(value))
-        others = [self._known.get((name, str(value))) for name, value in one.fields.items() if name != one.key]
-        besides = [
-            f"{other.key.removesuffix(_ID)}: "
-            + ", ".join(
-                self._field(name, value)
-                for name, value in other.fields.items()
-                if not _empty(value) and not name.endswith(_ID) and not isinstance(value, list)
-            )
-            for other in others
-            if whole and other is not None and other.id != self._desk.owner
-        ]
-        return "; ".join((told, *besides))
+    def told(self, one: Known, *, whole: bool = False) -> str:
+        """A record in a line, dates with how far away they are, and what it refers to: `whole`, or its words alone."""
+        days: set[str] = set()
+        parts = [", ".join(self._fields(one, days))]
+        for name, value in one.fields.items():
+            other = self._known.get((name, str(value)))
+            if other is not None and other.id not in (one.id, self._desk.owner):
+                fields = self._fields(other, days, words=not whole)
+                parts.append(f"{other.key.removesuffix(_ID)}: {', '.join(fields)}")
+        return "; ".join(parts)
+
+    def _fields(self, one: Known, days: set[str], *, words: bool = False) -> Iterator[str]:
+        """What a record says; each day is explained once, and the user's own identifier is known."""
+        for name, value in one.fields.items():
+            if _empty(value) or (value == self._desk.owner and name != one.key):
+                continue
+            if words and (name.endswith(_ID) or not isinstance(value, str)):
+                continue
+            away = ""
+            if isinstance(value, str) and self._desk.now is not None and value[:10] not in days:
+                away = _away(value, self._desk.now)
+                days.add(value[:10])
+            yield f"{name} {spoken(name, value)}{away}"
 
     def changes(self, result: Mapping[str, Any]) -> str:
         """What an operation made of a record, in words for the user."""
@@ -95,11 +105,6 @@ class Records:
             elif before.get(name) != value or _MONEY.search(name):
                 parts.append(f"{plain(name)}: {spoken(name, value)}")
         return "; ".join(parts)
-
-    def _field(self, name: str, value: Any) -> str:
-        text = spoken(name, value)
-        now = self._desk.now
-        return f"{name} {text}{_away(value, now)}" if now is not None and isinstance(value, str) else f"{name} {text}"
 
 
 def reads_next(desk: Desk, records: Records, most: int) -> tuple[tuple[str, Mapping[str, Any]], ...]:
@@ -171,6 +176,8 @@ def _away(value: str, now: datetime) -> str:
     except ValueError:
         return ""
     hours = (moment - now).total_seconds() / 3600
+    if abs(hours) > _NEAR_H:
+        return ""
     day = f"{moment:%A %B} {moment.day}"
     if isinstance(value, str) and len(value) == len(date.min.isoformat()) and moment.date() == now.date():
         return f" ({day}, today)"

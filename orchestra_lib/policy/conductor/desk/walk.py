@@ -21,7 +21,7 @@ from orchestra_lib.tool import ASK_USER, ToolSpec
 
 OPTIONS = 4
 """So many operations are put before the model, those most like the request."""
-SHOWN = 8
+SHOWN = 5
 """So many records are, those most like the request."""
 READS = 8
 """So many records are looked up in a turn."""
@@ -147,7 +147,7 @@ class DeskTurn(Costs):
             return _ask(lacks, question)
         if rules := self._desk.rules(spec.name):
             what = f"{spec.title} ({', '.join(f'{name} {one}' for name, one in arguments.items())})"
-            verdict = (await self.write(interview.check(what, rules))).value or {}
+            verdict = (await self.write(interview.check(what, rules, self._concerned(arguments)))).value or {}
             if (broken := verdict.get("broken", writing.NONE)) != writing.NONE:
                 words = f"I am sorry, that is not possible. {broken} {verdict['fact']}"
                 return _say(f"{why} It finds a rule against it.", words)
@@ -184,6 +184,11 @@ class DeskTurn(Costs):
             if missing or (free and str(value).casefold() not in heard):
                 return name
         return None
+
+    def _concerned(self, arguments: Mapping[str, Any]) -> list[str]:
+        """The records that an action is about, other than the user's, with all that they refer to."""
+        values = {str(one) for one in arguments.values()} - {self._desk.owner}
+        return [self._records.told(one, whole=True) for one in self._records.all() if one.id in values]
 
     def _shown(self, request: str) -> list[str]:
         """The records most like the request, the user's own first."""
