@@ -81,11 +81,24 @@ UNION SELECT run_id, name FROM grouped WHERE run_id IN (SELECT id FROM trajector
 """
 """Grades from the journals, notes and hand-made groups from `annotations.jsonl`; a run's own group in its row."""
 
+_USES = """
+ALTER TABLE trajectories ADD COLUMN domain VARCHAR;
+ALTER TABLE trajectories ADD COLUMN offers STRUCT(tool VARCHAR, model VARCHAR, kind VARCHAR, simulated BOOLEAN,
+    input_usd_per_mtok DOUBLE, output_usd_per_mtok DOUBLE, call_usd DOUBLE, second_usd DOUBLE)[];
+ALTER TABLE trajectories ADD COLUMN uses STRUCT(tool VARCHAR, model VARCHAR, kind VARCHAR, turn INTEGER, calls INTEGER,
+    usd DOUBLE, seconds DOUBLE)[];
+ALTER TABLE trajectories ADD COLUMN path VARCHAR[];
+DELETE FROM journals;
+"""
+"""Who was on offer at which price, and who was called, by who answers and not by the name of the tool; journals that
+are forgotten are read again, and fill these columns of runs that were stored before."""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("first tables", _FIRST),
     ("view tool_use", _TOOL_USE),
     ("annotations", _ANNOTATIONS),
     ("grades, notes, groups and forks", _LAB),
+    ("who was on offer and who was called", _USES),
 )
 """Name and SQL of every step; the first has number 1."""
 

@@ -12,6 +12,7 @@ from orchestra_lib.codec import to_text, well_formed
 from orchestra_lib.grade import Grade
 from orchestra_lib.pricing import Attempt, Price, Usage, cost_usd
 from orchestra_lib.record import record
+from orchestra_lib.store.uses import offers, path, uses
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
 
@@ -86,6 +87,10 @@ def _trajectory(trajectory: Trajectory, kinds: Mapping[str, str]) -> Row:
         setting.fork and setting.fork.run_id,
         setting.fork and setting.fork.turn,
         setting.origin,
+        setting.assigned and setting.assigned.domain,
+        offers(setting),
+        uses(trajectory),
+        path(trajectory),
     )
 
 
