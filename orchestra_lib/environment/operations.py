@@ -82,9 +82,11 @@ class _Invariants:
     def check(self, state: State) -> None:
         """Of what the running operation changed. Raises `ModelMistake`."""
         for table, key in state.changed():
-            for text, holds in self._of.get(table, ()):
-                if not holds({STATE: state, "row": state.find(table, key)}):
-                    raise ModelMistake(f"Not done: {text}")
+            if (held := self._of.get(table)) is not None:
+                scope: Scope = {STATE: state, "row": state.find(table, key)}
+                for text, holds in held:
+                    if not holds(scope):
+                        raise ModelMistake(f"Not done: {text}")
 
 
 class _Made:
