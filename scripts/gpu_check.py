@@ -16,6 +16,7 @@ import platform
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -340,7 +341,9 @@ def _run(plan: Plan, network: Any, tokenizer: Any, latency_s: float) -> Ran:
         )  # fmt: skip
         trainer.remove_callback(PrinterCallback)
         try:
-            trainer.train()
+            with warnings.catch_warnings():  # TRL 1.16 uses a name that transformers 5.24 has replaced
+                warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
+                trainer.train()
         finally:
             trainer.close()
     if plan.device == "cuda":
