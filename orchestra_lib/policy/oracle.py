@@ -21,7 +21,7 @@ _OUT_OF_REACH = 100.0
 
 
 @record
-class _Known:
+class Known:
     """An expert as the oracle sees it. `cost_usd` is None without a price."""
 
     name: str
@@ -42,23 +42,24 @@ def oracle(profiles: Mapping[str, Profile], kind_of: Callable[[Task], tuple[str 
     def rule(situation: Situation, specs: Sequence[ToolSpec]) -> list[Merit]:
         setting = situation.setting
         kind, difficulty = kind_of(setting.task)
-        known: dict[str, _Known] = {}
+        known: dict[str, Known] = {}
         for spec in specs:
             profile = profiles.get(spec.priced_as) if spec.simulated else None
             if profile is not None:
-                known[spec.name] = _Known(
+                known[spec.name] = Known(
                     name=spec.name,
                     chance=profile.chance(kind, difficulty) or 0.0,
                     cost_usd=profile.typical_usd(price) if (price := setting.prices.find(spec.priced_as)) else None,
                     latency_s=profile.latency.median,
                 )
         able = [one for one in known.values() if one.chance >= ABLE]
-        return [_merit(known.get(spec.name), able, setting.preference) for spec in specs]
+        return [merit(known.get(spec.name), able, setting.preference) for spec in specs]
 
     return Baseline(ORACLE, rule)
 
 
-def _merit(one: _Known | None, able: Sequence[_Known], preference: Preference) -> Merit:
+def merit(one: Known | None, able: Sequence[Known], preference: Preference) -> Merit:
+    """How good a first call of `one` is, beside all that are `able`; None is a tool of which nothing is stated."""
     if one is None:
         return Merit(score=None, note="it has no profile that the oracle knows")
     if one not in able:
