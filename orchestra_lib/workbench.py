@@ -34,6 +34,7 @@ from orchestra_lib.simulated_tasks import find
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.groups import checked_group
 from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.shelf import Shelf
 from orchestra_lib.store.store import Store
 from orchestra_lib.task import Task
 from orchestra_lib.tool import ToolSpec
@@ -67,6 +68,7 @@ class Workbench:
         self.journal = Journal(home)
         self.artefacts = Artefacts(home)
         self.store = Store(home)
+        self._shelf = Shelf(self.store)
         self.roster = roster or Roster(home)
         self.assignments = Assignments(home)
         self.casting = Casting(self.roster, self.assignments)
@@ -124,7 +126,7 @@ class Workbench:
                         writer.close()
         finally:
             if trajectory is not None:
-                await asyncio.to_thread(self.store.add, trajectory)
+                await self._shelf.put(trajectory)
 
     async def _graded(self, trajectory: Trajectory, *, after: Event) -> Graded:
         """The grade of a run that has just ended, while its journal is still open."""

@@ -11,6 +11,7 @@ import typer
 
 from orchestra_lib.cli import (
     domains,
+    evaluate,
     grade,
     groups,
     lab,
@@ -37,7 +38,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for room in (running, records, reward, grade, lab, synth, train, models, machine):
+for room in (running, records, reward, grade, lab, evaluate, synth, train, models, machine):
     for name, command in room.COMMANDS.items():
         app.command(name)(command)
 for name, nouns in {

@@ -24,7 +24,7 @@ SUFFIXES = (".jsonl", ".json", ".parquet")
 SIMULATED_TASKS = 200
 """So many simulated tasks where nobody says how many."""
 SIMULATED_TOOLS = ("sim:small", "sim:mid", "sim:maths", "sim:strongest")
-"""Who answers simulated tasks where nobody names tools: as many as a tiny policy conducts, for all contestants alike."""
+"""Who answers simulated tasks where nobody names tools: as many as a tiny policy conducts, and the same for all."""
 
 _FORMS: Mapping[str, QuestionForm] = {
     FRAMES: questions.FRAMES,
@@ -191,5 +191,3 @@ def _drawn(suite: Suite, limit: int | None, draw: int) -> Suite:
         name=suite.name, source=f"{suite.source}, drawn by seed {draw}", items=tuple(items[:limit]), whole=suite.whole,
         left_out=suite.left_out, tools=suite.tools,
     )  # fmt: skip
-
-

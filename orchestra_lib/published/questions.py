@@ -89,8 +89,8 @@ def load_questions(file: Path, form: QuestionForm | None = None) -> Questions:
     """Read a file of questions; without a form the columns decide (`form_of`).
 
     A row without a question or an answer, one whose question stood there already, one that goes on from earlier
-    messages and one about a picture are left out and named. Raises `BadInput` for rows of another form, naming the file, the line and the
-    column; then nothing was read.
+    messages and one about a picture are left out and named. Raises `BadInput` for rows of another form, naming the
+    file, the line and the column; then nothing was read.
     """
     rows = read_rows(file)
     if not rows:

@@ -1,0 +1,206 @@
+"""Playing the cells of an evaluation: so many at once, within the budget, until all are done or nothing can go on."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+
+from orchestra_lib.check import CheckKind
+from orchestra_lib.errors import Fault
+from orchestra_lib.evaluation.facts import Facts, last_of, runs_of
+from orchestra_lib.evaluation.plan import Cell, Plan, run_id
+from orchestra_lib.evaluation.purse import Purse
+from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunFinished, RunStarted
+from orchestra_lib.grading import Wish
+from orchestra_lib.pricing import Attempt, PriceTable, cost_usd, total
+from orchestra_lib.record import record
+from orchestra_lib.trajectory import StopReason
+from orchestra_lib.workbench import Workbench
+
+STRIKES = 5
+"""So many runs in a row that ended by a fault give an orchestrator up: its endpoint is down, or never was there."""
+_TAG_EVERY = 100
+
+
+@record
+class Step:
+    """How far an evaluation is, after one more run."""
+
+    done: int
+    of: int
+    solved: int
+    ungraded: int
+    faults: int
+    spent_usd: float
+    last: str
+
+
+class Witness:
+    """What one run has come to, as its events tell; cheaper than a whole trajectory."""
+
+    def __init__(self) -> None:
+        self.stop: StopReason | None = None
+        self.fault: Fault | None = None
+        self.outcome: bool | None = None
+        self._prices: PriceTable | None = None
+        self._attempts: list[Attempt] = []
+        self._judge_usd: list[float | None] = []
+
+    def see(self, event: Event) -> None:
+        match event:
+            case RunStarted(setting=setting):
+                self._prices = setting.prices
+            case Generated(generation=generation):
+                self._attempts += generation.attempts
+            case CallFinished(attempts=attempts):
+                self._attempts += attempts
+            case RunFinished(stop=stop, fault=fault):
+                self.stop, self.fault = stop, fault
+            case Graded() as graded:
+                self.grade(graded)
+
+    def grade(self, graded: Graded) -> None:
+        """A verdict, and what a judge took for it."""
+        table = graded.prices or self._prices
+        self._judge_usd += [None if table is None else cost_usd(a, table.find(a.priced_as)) for a in graded.attempts]
+        if graded.grade is not None:
+            self.outcome = graded.grade.outcome
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What it has cost so far, the judge included; None when a part is unknown."""
+        table = self._prices
+        if table is None:
+            return None
+        return total([*(cost_usd(one, table.find(one.priced_as)) for one in self._attempts), *self._judge_usd])
+
+
+class Conducting:
+    """Plays cells in a workbench. `told` hears of every run that has ended.
+
+    `given_up` says of which orchestrators the rest was left out, and why; `short` whether the budget ended it.
+    """
+
+    def __init__(
+        self, workbench: Workbench, plan: Plan, purse: Purse, *, concurrency: int, told: Callable[[Step], None]
+    ) -> None:
+        self._workbench, self._plan, self._purse = workbench, plan, purse
+        self._concurrency, self._told = concurrency, told
+        self._strikes: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
+        self._untagged: list[str] = []
+        self.given_up: dict[str, str] = {}
+        self.short = False
+
+    async def play(self, cells: Sequence[Cell], known: Mapping[str, Facts], cancel: asyncio.Event) -> None:
+        """Play every cell, once more than `known` has attempts at it.
+
+        Setting `cancel` ends what goes on; those runs are played again another time. Raises `BadInput` and
+        `StoreFault`; what is done stays.
+        """
+        waiting = iter(cells)
+
+        async def worker() -> None:
+            for cell in waiting:
+                if cell.orchestrator in self.given_up:
+                    continue
+                if cancel.is_set() or self.short:
+                    return
+                if not await self._purse.admit():
+                    self.short = True
+                    return
+                before = known.get(cell.key)
+                await self._one(cell, run_id(self._plan, cell, before.attempt + 1 if before else 1), cancel, len(cells))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self._concurrency, len(cells))):
+                    group.create_task(worker())
+        except* Exception as errors:  # one line for whoever reads it, and a bug as a bug
+            raise _first(errors) from None
+        finally:
+            await asyncio.to_thread(self._tag)
+
+    async def _one(self, cell: Cell, run: str, cancel: asyncio.Event, of: int) -> None:
+        seen = Witness()
+        try:
+            events = self._workbench.play(self._plan.order(cell), run_id=run, cancel=cancel)
+            async with aclosing(events):
+                async for event in events:
+                    seen.see(event)
+            if (graded := await self._judged(run, seen)) is not None:
+                seen.grade(graded)
+        finally:
+            await self._purse.settle(seen.cost_usd)
+        self._untagged.append(run)
+        if len(self._untagged) >= _TAG_EVERY:
+            await asyncio.to_thread(self._tag)
+        self._count(cell, seen)
+        self._told(
+            Step(
+                done=self._counts["done"],
+                of=of,
+                solved=self._counts["solved"],
+                ungraded=self._counts["ungraded"],
+                faults=self._counts["faults"],
+                spent_usd=self._purse.spent_usd,
+                last=cell.orchestrator,
+            )
+        )
+
+    async def _judged(self, run: str, seen: Witness) -> Graded | None:
+        """The verdict of the judge on a run that no check could decide; None where there is no judge, or no need."""
+        judge = self._plan.conditions.judge
+        if judge is None or seen.outcome is not None or seen.stop in (StopReason.FAULT, StopReason.CANCELLED):
+            return None
+        return await self._workbench.grade(run, Wish(by=f"model:{judge}"))
+
+    def _count(self, cell: Cell, seen: Witness) -> None:
+        faulted = seen.stop is StopReason.FAULT
+        self._counts.update(
+            done=1, solved=seen.outcome is True, faults=faulted, ungraded=seen.outcome is None and not faulted
+        )
+        if seen.stop is StopReason.CANCELLED:
+            return
+        self._strikes[cell.orchestrator] = self._strikes[cell.orchestrator] + 1 if faulted else 0
+        if self._strikes[cell.orchestrator] >= STRIKES and cell.orchestrator not in self.given_up:
+            self.given_up[cell.orchestrator] = seen.fault.message if seen.fault else "its runs end by faults"
+
+    def _tag(self) -> None:
+        runs, self._untagged = self._untagged, []
+        if runs:
+            tag_runs(self._workbench, self._plan, runs)
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error that is none of many."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def tag_runs(workbench: Workbench, plan: Plan, runs: Sequence[str]) -> None:
+    """Tag runs with their suite and their evaluation."""
+    for tag in plan.tags:
+        workbench.store.tag(runs, tag)
+
+
+async def mended(workbench: Workbench, plan: Plan, cells: Sequence[Cell]) -> None:
+    """Finish what an interruption left undone between the end of a run and its grade or its tags."""
+    runs = runs_of(workbench.store, plan)
+    tagged = await asyncio.to_thread(workbench.store.tags_of, [one.run_id for _, one in runs])
+    bare = [one.run_id for _, one in runs if not {*plan.tags} <= {*tagged.get(one.run_id, ())}]
+    if bare:
+        await asyncio.to_thread(tag_runs, workbench, plan, bare)
+    judge, last = plan.conditions.judge, last_of(runs)
+    for cell in cells:
+        one = last.get(cell.key)
+        if one is None or not one.ended or one.outcome is not None:
+            continue
+        if not one.graders and (cell.item.reference is not None or cell.item.assignment is not None):
+            graded = await workbench.grade(one.run_id, Wish())
+            if graded.grade is not None and graded.grade.outcome is not None:
+                continue
+        if judge is not None and f"{CheckKind.MODEL}:{judge}" not in one.graders:
+            await workbench.grade(one.run_id, Wish(by=f"model:{judge}"))
