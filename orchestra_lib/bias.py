@@ -169,6 +169,35 @@ def front(costs: Sequence[float | None], accuracies: Sequence[float | None]) -> 
     return kept
 
 
+@record
+class Drift:
+    """A share over the steps of a training run, and how far the last fifth of the steps lies above the first."""
+
+    steps: tuple[int, ...]
+    shares: tuple[Estimate, ...]
+    change: Estimate
+
+
+def drift(steps: Sequence[tuple[int, float | None, int]]) -> Drift:
+    """From step, share and number of rollouts; a step of which no share is known is left out.
+
+    The interval of a step counts its rollouts and not its calls; that of the change is Welch's over steps.
+    """
+    told = [(step, share, rollouts) for step, share, rollouts in steps if share is not None]
+    values = np.array([share for _, share, _ in told], dtype=np.float64)
+    ends = wilson(values, [rollouts for *_, rollouts in told])
+    rows = zip(told, *ends, strict=True)
+    shares_ = tuple(Estimate(value=one[1], low=known(a), high=known(b), n=one[2], tasks=one[2]) for one, a, b in rows)
+    part = len(told) // 5
+    change = Estimate(value=None, n=len(told))
+    if part >= 2:
+        first, last = values[:part], values[-part:]
+        value = float(last.mean() - first.mean())
+        half = Z95 * float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / part))
+        change = Estimate(value=value, low=value - half, high=value + half, n=len(told))
+    return Drift(steps=tuple(step for step, *_ in told), shares=shares_, change=change)
+
+
 _FAMILIES = (
     ("qwen", r"qwen|qwq"), ("gpt", r"gpt|chatgpt|(?<![a-z0-9])o[1-9](?![0-9])"), ("claude", r"claude"),
     ("gemini", r"gemini"), ("gemma", r"gemma"), ("nemotron", r"nemotron"), ("llama", r"llama"),

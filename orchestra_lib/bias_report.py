@@ -1,0 +1,342 @@
+"""Bias of orchestrators, from the runs in a store: whom each calls, against what would have been best.
+
+A high share is no bias by itself; the distance to the best choice is, and where that is unknown the report says so.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestra_lib import bias
+from orchestra_lib.best_choice import Judged, judged
+from orchestra_lib.bias import Alarm, Estimate
+from orchestra_lib.profile import Profile
+from orchestra_lib.record import record
+from orchestra_lib.store.bias_sums import BiasSums, Facts, Row, Scope
+from orchestra_lib.store.store import Store
+from orchestra_lib.swap_pairs import Move, moves
+
+INDICES = ("strongest", "strongest_index", "own", "own_index")
+
+
+@record
+class Cell:
+    """What of an orchestrator went to one expert, or to one family.
+
+    `best` is the share that the best choice would have sent there, None where it is unknown. `usd` and `seconds` are
+    None where those of a call are. `over` marks a share whose value is at least 20 points above the best one.
+    """
+
+    name: str
+    share: Estimate
+    best: float | None
+    usd: float | None
+    seconds: float | None
+
+    @property
+    def over(self) -> bool:
+        return self.best is not None and self.share.value is not None and self.share.value >= self.best + bias.OVER
+
+
+@record
+class Line:
+    """One orchestrator. `best_known` is the part of its calls for which the best choice is known.
+
+    `strongest` and `own` are plain shares, the others shares less the best choice's; of one that is unknown `why` says
+    why, by its name.
+    """
+
+    orchestrator: str
+    family: str | None
+    runs: int
+    calls: int
+    tasks: int
+    simulated: bool
+    best_known: float | None
+    cells: tuple[Cell, ...]
+    families: tuple[Cell, ...]
+    strongest: Estimate
+    strongest_index: Estimate
+    own: Estimate
+    own_index: Estimate
+    why: Mapping[str, str]
+    alarm: Alarm | None
+
+
+@record
+class Column:
+    """One expert that was on offer. `tool` is its name as a tool, None where it had several."""
+
+    model: str
+    kind: str
+    tool: str | None
+    simulated: bool
+    best: float | None
+
+
+@record
+class Result:
+    """What an orchestrator reached and what it cost, by task; `front` says whether nobody is cheaper and as good."""
+
+    orchestrator: str
+    accuracy: Estimate
+    usd: Estimate
+    runs: int
+    ungraded: int
+    unpriced: int
+    simulated: bool
+    nominal: bool
+    front: bool
+
+
+@record
+class Step:
+    """How many runs of an orchestrator reached these in their first calls; a shorter path `ended` so."""
+
+    orchestrator: str
+    path: tuple[str, ...]
+    ended: str | None
+    runs: int
+
+
+@record
+class BiasReport:
+    """Everything that is known of bias within one scope. `simulated_calls` of `calls` were answered by a profile."""
+
+    runs: int
+    calls: int
+    simulated_calls: int
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    results: tuple[Result, ...]
+    steps: tuple[Step, ...]
+    moves: tuple[Move, ...]
+    values: Mapping[str, Mapping[str, int]]
+
+
+def bias_report(store: Store, profiles: Mapping[str, Profile], scope: Scope = Scope()) -> BiasReport:
+    """The report; `profiles` by the name that prices them. Raises `StoreFault`."""
+    sums = BiasSums(store, scope)
+    setups = sums.setups()
+    facts = {
+        row["setup"]: judged(row["offers"], row["preference"], row["kind"], row["difficulty"], profiles)
+        for row in {row["setup"]: row for row in setups}.values()
+    }
+    columns = _columns(setups, facts)
+    labels = {column.model: column.model for column in columns}
+    families = {column.model: bias.family(column.model) for column in columns}
+    results = _results(sums.results())
+    lines = _Lines(setups, facts, families).lines(sums, labels)
+    simulated = {column.model for column in columns if column.simulated}
+    return BiasReport(
+        runs=sum(one.runs for one in results),
+        calls=sum(line.calls for line in lines),
+        simulated_calls=sum(cell.share.n for line in lines for cell in line.cells if cell.name in simulated),
+        columns=columns,
+        lines=lines,
+        results=results,
+        steps=tuple(_step(row) for row in sums.paths() if row["first"] is not None or row["ended"] is not None),
+        moves=moves(sums.swaps()),
+        values=_values(sums.values()),
+    )
+
+
+class _Lines:
+    def __init__(self, setups: Sequence[Row], facts: Mapping[int, Judged], families: Mapping[str, str | None]) -> None:
+        self._families = families
+        self._setups: dict[str, list[Row]] = defaultdict(list)
+        for row in setups:
+            self._setups[row["orchestrator"]].append(row)
+        self._facts = facts
+        self._own = {name: bias.family(name) for name in self._setups}
+
+    def lines(self, sums: BiasSums, labels: Mapping[str, str]) -> tuple[Line, ...]:
+        """Every orchestrator that has a run, by name."""
+        by_model, wholes = _by_orchestrator(sums.shares(labels))
+        by_family, _ = _by_orchestrator(sums.shares(self._families)) if any(self._families.values()) else ({}, {})
+        indexed = {name: {} for name in self._setups}  # type: dict[str, dict[str, Estimate]]
+        for row in sums.indices(self._as_columns()):
+            shape = bias.indices if row["what"].endswith("_index") else bias.shares
+            (found,) = shape(row["y"], row["yy"], row["yn"], row["n"], row["nn"], row["tasks"])
+            indexed[row["orchestrator"]][row["what"]] = found
+        return tuple(
+            self._line(name, wholes.get(name), by_model.get(name, []), by_family.get(name, []), indexed[name])
+            for name in sorted(self._setups)
+        )
+
+    def _line(
+        self, name: str, whole: Row | None, models: Sequence[Row], families: Sequence[Row], found: Mapping[str, Estimate]
+    ) -> Line:
+        setups, best, told = self._setups[name], *self._best(name)
+        calls = 0 if whole is None else int(whole["n"])
+        cells = _cells(models, whole, best)
+        by_family: dict[str, float] = defaultdict(float)
+        for model, share in (best or {}).items():
+            by_family[self._families.get(model) or ""] += share
+        choices = max((len(self._facts[row["setup"]].models) for row in setups), default=0)
+        unknown = Estimate(value=None)
+        return Line(
+            orchestrator=name,
+            family=self._own[name],
+            runs=sum(row["runs"] for row in setups),
+            calls=calls,
+            tasks=0 if whole is None else whole["tasks"],
+            simulated=any(one["simulated"] for row in setups for one in row["offers"]),
+            best_known=told / calls if calls else None,
+            cells=cells,
+            families=_cells(families, whole, None if best is None else by_family),
+            **{what: found.get(what, unknown) for what in INDICES},
+            why={what: self._why(name, what, setups) for what in INDICES if what not in found},
+            alarm=bias.collapse(name, [(one.name, one.share, one.best) for one in cells], choices=choices),
+        )
+
+    def _best(self, name: str) -> tuple[dict[str, float] | None, int]:
+        """The share of each expert among the best choices of the calls whose best choice is known, and those calls."""
+        totals: dict[str, float] = defaultdict(float)
+        told = 0
+        for row in self._setups[name]:
+            best = self._facts[row["setup"]].best
+            if best is not None:
+                told += row["calls"]
+                for model, share in best.items():
+                    totals[model] += share * row["calls"]
+        return ({model: total / told for model, total in totals.items()} if told else None), told
+
+    def _as_columns(self) -> Facts:
+        """The setups where there is a choice, as the query takes them."""
+        facts = {setup: one for setup, one in self._facts.items() if len(one.models) > 1}
+        strong = [(setup, model) for setup, one in facts.items() for model in one.strongest]
+        ranked = {setup: one for setup, one in facts.items() if one.strongest}
+        own: list[tuple[int, str, float | None]] = []
+        for setup, one in facts.items():
+            groups: dict[str, set[str]] = defaultdict(set)
+            for model in one.models:
+                if family := self._families.get(model):
+                    groups[family].add(model)
+            own += [(setup, family, one.best_share(frozenset(models))) for family, models in groups.items()]
+        return Facts(
+            strong_setups=[setup for setup, _ in strong],
+            strong_models=[model for _, model in strong],
+            setups=[*ranked],
+            best_strong=[one.best_share(one.strongest) for one in ranked.values()],
+            own_setups=[setup for setup, *_ in own],
+            own_families=[family for _, family, _ in own],
+            best_own=[share for *_, share in own],
+            families=self._families,
+            own=self._own,
+        )
+
+    def _why(self, name: str, what: str, setups: Sequence[Row]) -> str:
+        offered = [self._facts[row["setup"]] for row in setups if row["calls"]]
+        if not offered:
+            return "it has called nobody"
+        if all(len(one.models) < 2 for one in offered):
+            return "there was no choice: one tool was on offer"
+        if what.startswith("own"):
+            if self._own[name] is None:
+                return "its name says no family of models"
+            if not any(self._families.get(model) == self._own[name] for one in offered for model in one.models):
+                return "no tool of its family"
+        elif not any(one.strongest for one in offered):
+            return "neither a profile nor a price says who is the strongest"
+        return "the best choice per task is unknown: only simulated experts state it"
+
+
+def _by_orchestrator(rows: Sequence[Row]) -> tuple[dict[str, list[Row]], dict[str, Row]]:
+    cells: dict[str, list[Row]] = defaultdict(list)
+    wholes: dict[str, Row] = {}
+    for row in rows:
+        if row["label"] is None:
+            wholes[row["orchestrator"]] = row
+        else:
+            cells[row["orchestrator"]].append(row)
+    return cells, wholes
+
+
+def _cells(rows: Sequence[Row], whole: Row | None, best: Mapping[str, float] | None) -> tuple[Cell, ...]:
+    """One for each that was called, the most called first."""
+    if whole is None or not rows:
+        return ()
+    columns = [[row[name] for row in rows] for name in ("x", "xx", "xn")]
+    estimates = bias.shares(*columns, *([whole[name]] * len(rows) for name in ("n", "nn", "tasks")))
+    found = [
+        Cell(
+            name=row["label"],
+            share=Estimate(value=one.value, low=one.low, high=one.high, n=int(row["x"]), tasks=one.tasks),
+            best=None if best is None else best.get(row["label"], 0.0),
+            usd=None if row["unpriced"] else row["usd"],
+            seconds=None if row["untimed"] else row["seconds"],
+        )
+        for row, one in zip(rows, estimates, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda cell: (-cell.share.n, cell.name)))
+
+
+_KINDS = ("basic", "domain", "specialist", "generalist")
+
+
+def _columns(setups: Sequence[Row], facts: Mapping[int, Judged]) -> tuple[Column, ...]:
+    """Everybody who was on offer, by kind and name."""
+    offers: dict[str, Row] = {}
+    tools: dict[str, set[str]] = defaultdict(set)
+    told, totals = 0, defaultdict(float)  # type: int, dict[str, float]
+    for row in setups:
+        for one in row["offers"]:
+            offers.setdefault(one["model"], one)
+            tools[one["model"]].add(one["tool"])
+        best = facts[row["setup"]].best
+        if best is not None:
+            told += row["calls"]
+            for model, share in best.items():
+                totals[model] += share * row["calls"]
+    found = [
+        Column(
+            model=model,
+            kind=one["kind"],
+            tool=next(iter(tools[model])) if len(tools[model]) == 1 else None,
+            simulated=one["simulated"],
+            best=totals[model] / told if told else None,
+        )
+        for model, one in offers.items()
+    ]
+    return tuple(sorted(found, key=lambda one: (_KINDS.index(one.kind), one.model)))
+
+
+def _results(rows: Sequence[Row]) -> tuple[Result, ...]:
+    accuracies = [bias.shares(*(row[name] for name in ("y", "yy", "yn", "n", "nn", "tasks")))[0] for row in rows]
+    costs = [
+        Estimate(value=None)
+        if row["mean_usd"] is None
+        else bias.mean_interval(row["mean_usd"], row["deviation"], row["priced_tasks"])
+        for row in rows
+    ]
+    front = bias.front([one.value for one in costs], [one.value for one in accuracies])
+    return tuple(
+        Result(
+            orchestrator=row["orchestrator"],
+            accuracy=accuracy,
+            usd=cost,
+            runs=int(row["runs"]),
+            ungraded=int(row["runs"] - row["n"]),
+            unpriced=int(row["runs"] - row["priced"]),
+            simulated=row["simulated"],
+            nominal=row["nominal"],
+            front=at in front,
+        )
+        for at, (row, accuracy, cost) in enumerate(zip(rows, accuracies, costs, strict=True))
+    )
+
+
+def _step(row: Row) -> Step:
+    path = tuple(row[name] for name in ("first", "second", "third") if row[name] is not None)
+    return Step(orchestrator=row["orchestrator"], path=path, ended=row["ended"], runs=row["runs"])
+
+
+def _values(rows: Sequence[Row]) -> Mapping[str, Mapping[str, int]]:
+    found: dict[str, dict[str, int]] = {"kind": {}, "difficulty": {}, "domain": {}}
+    for row in rows:
+        for name, counts in found.items():
+            value: Any = row[name]
+            if value is not None:
+                counts[value] = counts.get(value, 0) + row["runs"]
+    return {name: dict(sorted(counts.items())) for name, counts in found.items()}
