@@ -14,7 +14,8 @@ from training_folders import add_checkpoint, add_final, rollout_rows, run_folder
 
 from app import api, training_api
 from app.runs import RunManager
-from orchestra_lib.training import launching
+from orchestra_lib.simulated_tasks import find
+from orchestra_lib.training import conducting, launching
 from orchestra_lib.training.launching import Launcher
 from orchestra_lib.training.run_folder import RunFolder, State
 
@@ -29,8 +30,9 @@ def client(tmp_path, monkeypatch):
     configs.mkdir()
     (configs / "tiny.toml").write_text("# A tiny policy.\nname = 'tiny'\n[grpo]\nsteps = 60\n", "utf-8")
     monkeypatch.setattr(launching, "CONFIGS", configs)
+    monkeypatch.setattr(conducting, "SHIPPED", tmp_path / "nothing ships")
     bench = scripted_workbench(tmp_path / "home")
-    launcher = Launcher(bench.home, program=PROGRAM, environ=ENVIRON)
+    launcher = Launcher(bench.home, program=PROGRAM, measurer=(*PROGRAM, "--measure"), environ=ENVIRON)
     app, runs = FastAPI(), RunManager(bench)
     api.install(app, bench, runs)
     app.include_router(training_api.router(bench, launcher), prefix="/api")
@@ -201,6 +203,37 @@ def test_a_run_that_was_killed_is_failed_and_can_go_on(client):
 def test_the_configs_that_ship_are_told_with_their_values(client):
     [config] = get(client, "/configs")["configs"]
     assert (config["name"], config["said"], config["fields"]["grpo.steps"]) == ("tiny", "A tiny policy.", 60)
+
+
+def test_a_trained_policy_is_measured_in_a_process_of_its_own(client):
+    run_folder(client.home / "one", done=3, state=State.FINISHED, rollouts=())
+    assert get(client, "/evaluation", run="one") == {"evaluation": None, "going": False, "problem": None, "can": False}
+    add_final(client.home / "one")
+    assert get(client, "/evaluation", run="one")["can"] is True
+    assert client.post("/api/training/evaluation", json={"run": "one"}).json()["pid"] > 1
+    again = client.post("/api/training/evaluation", json={"run": "one"})
+    assert (again.status_code, "already" in again.json()["error"]) == (400, True)
+    until(lambda: not get(client, "/evaluation", run="one")["going"])
+    found = get(client, "/evaluation", run="one")
+    assert (found["problem"], sorted(found["evaluation"]["figures"])) == (None, ["seen", "uniform"])
+
+
+def test_what_ships_is_a_run_among_others(client, tmp_path, monkeypatch):
+    run_folder(tmp_path / "ships" / "tiny-x", done=3, rollouts=())
+    folder = tmp_path / "ships" / "tiny-x"
+    (folder / "status.json").unlink()
+    (folder / "orchestra.json").write_text('{"dialect": "tiny", "stage": "grpo"}', "utf-8")
+    (tmp_path / "ships" / "tiny-warm").mkdir()
+    monkeypatch.setattr(conducting, "SHIPPED", tmp_path / "ships")
+    run = lines(client)["shipped:tiny-x"]
+    assert (run["state"], run["simulated"], run["last_step"]) == ("finished", True, 3)
+    assert len(get(client, "/steps", run="shipped:tiny-x")["rows"]) == 3
+    assert client.get("/api/training/run", params={"run": "shipped:../x"}).status_code == 400
+
+
+def test_a_simulated_task_is_one_that_its_text_alone_tells(client):
+    said = get(client, "/task", number=12)["task"]
+    assert find(said).text == said != get(client, "/task", number=13)["task"]
 
 
 @pytest.mark.parametrize(

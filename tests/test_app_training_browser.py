@@ -10,9 +10,9 @@ import pytest
 from browsing import served, violations, watched
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE, scripted_workbench
-from training_folders import add_checkpoint, run_folder
+from training_folders import add_checkpoint, add_evaluation, add_final, run_folder
 
-from orchestra_lib.training import launching
+from orchestra_lib.training import conducting, launching
 from orchestra_lib.training.launching import Launcher
 from orchestra_lib.training.run_folder import State
 
@@ -27,7 +27,8 @@ def site(browser, tmp_path_factory):
     home, configs = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("configs")
     (configs / "tiny.toml").write_text("# Steps of a moment.\nname = 'tiny'\n[grpo]\nsteps = 6\n", "utf-8")
     environ = {**os.environ, "PYTHONPATH": str(HERE.parent)}
-    launcher = Launcher(home, program=(sys.executable, str(HERE / "training_program.py")), environ=environ)
+    program = (sys.executable, str(HERE / "training_program.py"))
+    launcher = Launcher(home, program=program, measurer=(*program, "--measure"), environ=environ)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(launching, "CONFIGS", configs)
         with ThreadPoolExecutor(1) as apart:  # rollouts are played, and this thread has Playwright's loop
@@ -42,6 +43,8 @@ def site(browser, tmp_path_factory):
 
 def make_folders(training):
     run_folder(training / "good", done=110, state=State.FINISHED, rollouts=(1, 110))
+    add_final(training / "good")
+    add_evaluation(training / "good")
     run_folder(training / "half", done=30, state=State.STOPPED, message="by a signal", seed=2, rollouts=())
     add_checkpoint(training / "half", 30)
     why = f"loss is nan {HOSTILE}"
@@ -122,6 +125,22 @@ def test_rollouts_of_a_step_open_as_trajectories(opened):
     expect(page.locator(".tr-det").get_by_text("simulated", exact=True).first).to_be_visible()
 
 
+def test_claims_hold_only_where_their_whole_interval_does(opened, site):
+    (site[1].folder / "good" / "evaluation.json").unlink(missing_ok=True)
+    page = opened("/training?run=good&view=evaluation")
+    page.get_by_role("button", name="Evaluate").click()
+    claims = page.get_by_role("region", name="Before and after", exact=True)
+    expect(claims).to_be_visible(timeout=60_000)
+    verdicts = dict(zip(claims.locator("tbody th").all_inner_texts(), claims.locator("tbody tr").all(), strict=True))
+    expect(verdicts["Cost, cost wish"].locator(".wb-chip")).to_have_text("holds")
+    expect(verdicts["Malformed"].locator(".wb-chip")).to_have_text("not yet sure")
+    expect(verdicts["Accuracy"].locator(".wb-chip")).to_have_text("not yet sure")
+    kinds = page.get_by_role("region", name="Follows its wish, by kind of draw", exact=True)
+    expect(kinds.locator("tbody tr").nth(1)).to_contain_text("\u221225 pts")
+    page.get_by_role("button", name="uniform").click()
+    expect(page.get_by_role("button", name="uniform")).to_have_attribute("aria-pressed", "true")
+
+
 def test_two_runs_are_marked_and_compared(opened):
     page = opened("/training")
     page.get_by_label("Mark good for comparing").check()
@@ -146,9 +165,10 @@ def test_what_went_wrong_is_said_and_never_markup(opened):
     expect(page.get_by_role("alert").filter(has_text="there is no run folder")).to_be_visible()
 
 
-def test_nothing_trained_yet_tells_how_to_begin(browser, tmp_path):
+def test_nothing_trained_yet_tells_how_to_begin(browser, tmp_path, monkeypatch):
     with served(scripted_workbench(tmp_path)) as address:
         context = browser.new_context()
+        monkeypatch.setattr(conducting, "SHIPPED", tmp_path / "nothing ships")
         with watched(context, address, expected=EXPECTED) as opened:
             page = opened("/training")
             expect(page.get_by_role("region", name="No runs")).to_contain_text("orchestra train configs/tiny.toml")
@@ -157,8 +177,8 @@ def test_nothing_trained_yet_tells_how_to_begin(browser, tmp_path):
 
 
 PLACES = (
-    "", "?run=good", "?run=good&view=steps", "?run=good&view=rollouts", "?run=good&view=settings", "?new=tiny",
-    "?compare=good&compare=half", "?run=broken", "?run=bad",
+    "", "?run=good", "?run=good&view=steps", "?run=good&view=rollouts", "?run=good&view=settings",
+    "?run=good&view=evaluation", "?new=tiny", "?compare=good&compare=half", "?run=broken", "?run=bad",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.profilelist import load_profiles
 from orchestra_lib.simulated_tasks import simulated_task
 from orchestra_lib.toolkit.simulated import SimulatedExpert
-from orchestra_lib.training.run_folder import STEPS, RunFolder, State, Status
+from orchestra_lib.training.run_folder import EVALUATION, STEPS, RunFolder, State, Status
 from orchestra_lib.training.steps import Step
 
 STARTED = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -147,3 +147,32 @@ def add_final(path, step=110, **card):
     final.mkdir(parents=True, exist_ok=True)
     said = {"dialect": "tiny", "stage": "grpo", "trained_on": "simulated experts", "step": step, **card}
     (final / "orchestra.json").write_text(json.dumps(said), "utf-8")
+
+
+def add_evaluation(path):
+    """What an evaluation would write: a policy that holds its claims on seen draws, and loses on uniform ones."""
+
+    def figures(kept, accuracy, cost, seconds, strongest):
+        given = {
+            **{f"{aim} compliance": (kept, 0.03) for aim in ("all", "cost", "latency", "tool", "outcome")},
+            **{f"{aim} accuracy": (accuracy, 0.01) for aim in ("all", "cost")},
+            **{f"{aim} cost_usd": (cost, cost / 10) for aim in ("all", "cost")},
+            **{f"{aim} latency_s": (seconds, seconds / 10) for aim in ("all", "latency")},
+            "all malformed": (0.04, 0.03),
+            "all strongest_share": (strongest, 0.02),
+            "reward": (kept, 0.02),
+        }
+        return {key: {"mean": at, "low": at - by, "high": at + by, "of": 400} for key, (at, by) in given.items()}
+
+    after = {"seen": 0.95, "uniform": 0.7}
+    found = {
+        kind: {
+            "always strongest": figures(0.3, 0.93, 0.02, 9.0, 1.0),
+            "oracle": figures(1.0, 0.94, 0.004, 3.0, 0.2),
+            "trained": figures(kept, 0.9, 0.005, 3.5, 0.25),
+            "warm start": figures(0.4, 0.9, 0.016, 8.0, 0.6),
+        }
+        for kind, kept in after.items()
+    }
+    whole = {"simulated": True, "markets": 400, "over": "markets", "figures": found}
+    (Path(path) / EVALUATION).write_text(json.dumps(whole), "utf-8")

@@ -1,7 +1,8 @@
 """Stands in for `orchestra train` where tests start processes: its arguments, its folder, its manners, and no torch.
 
-`python training_program.py CONFIG --set a=b …` or `--resume FOLDER`. It makes `grpo.steps` steps of `pace` seconds;
-with `refuse=1` it ends with a line of bad input before it has a folder, with `die_at=N` it kills itself after step N.
+`python training_program.py CONFIG --set a=b …`, or `--resume FOLDER`, or `--measure FOLDER` for an evaluation. It makes
+`grpo.steps` steps of `pace` seconds; with `refuse=1` it ends with a line of bad input before it has a folder, with
+`die_at=N` it kills itself after step N.
 """
 
 import json
@@ -14,7 +15,7 @@ import tomllib
 from itertools import pairwise
 from pathlib import Path
 
-from training_folders import CONFIG, add_checkpoint, add_final, rollout_rows, step_of, write_status
+from training_folders import CONFIG, add_checkpoint, add_evaluation, add_final, rollout_rows, step_of, write_status
 
 from orchestra_lib.training.run_folder import RunFolder, State
 
@@ -32,6 +33,10 @@ def settings(arguments):
 
 
 def main(arguments):
+    if arguments[0] == "--measure":
+        time.sleep(0.5)
+        add_evaluation(arguments[1])
+        return
     if arguments[0] == "--resume":
         folder = RunFolder(Path(arguments[1]))
         kept = json.loads((folder.path / "sets.json").read_text("utf-8"))
