@@ -15,6 +15,8 @@ from orchestra_lib.errors import ProviderFault
 from orchestra_lib.event import fold
 from orchestra_lib.play import play
 from orchestra_lib.policy.conductor import Conductor, Estimator, load_examples
+from orchestra_lib.policy.conductor.desk.records import Known
+from orchestra_lib.policy.conductor.desk.rules import settled
 from orchestra_lib.policy.conductor.desk.writing import BEGINNING
 from orchestra_lib.pricing import Price
 from orchestra_lib.tool import CallStatus
@@ -96,6 +98,29 @@ def test_no_text_of_the_model_can_pass_for_another_argument():
     assert "ana_berg_1201" not in str([one.call.arguments for one in trajectory.calls if "update" in one.call.tool])
 
 
+def test_the_model_reads_only_rules_that_forbid_and_that_no_record_settles():
+    writer = Writer(*CANCEL)
+    attend(writer)
+    offered = writer.requests[2].schema["properties"]["broken"]["enum"]
+    assert EARLY in offered
+    assert "Only if the hire's status is booked." not in offered
+
+
+@pytest.mark.parametrize(
+    "rule, left, broken",
+    [
+        ("Only if the hire's status is booked.", False, False),
+        ("Only if the hire's status is one of held or running.", False, True),
+        ("The hire is in status cancelled.", False, True),
+        ("Only if the bike's status is booked.", True, False),
+        (EARLY, True, False),
+    ],
+)
+def test_a_rule_about_a_status_is_looked_up(rule, left, broken):
+    hire = Known(key="hire_id", id="H1", fields={"hire_id": "H1", "status": "booked"})
+    assert settled([rule], [hire]) == ((rule,) if left else (), rule if broken else None)
+
+
 def test_a_question_is_answered_in_words():
     trajectory, _ = attend(Writer({"operation": "none"}, {"say": "It starts on May 8."}))
     assert said(trajectory)[-1] == "It starts on May 8. Is there anything else I can do for you?"
@@ -121,12 +146,19 @@ def test_what_nobody_said_is_asked_for_and_the_reply_is_used():
 
 
 def test_an_operation_that_is_refused_is_told_and_not_tried_again():
-    done = ({"operation": "cancel_hire"}, {"hire_id": "H1003", "reason": "illness"}, FINE)
-    again = cancellation(followups=("And cancel it once more, please.",))
-    trajectory, _ = attend(Writer(*done, *done, {"operation": "none"}, {"say": "Bye."}), again)
+    assignment = cancellation(instruction="Please set the e-mail address of my profile to omar at home.")
+    writer = Writer({"operation": "update_member_email"}, {"email": "omar at home"}, FINE)
+    trajectory, _ = attend(writer, assignment)
     refused = [one for one in trajectory.calls if one.observation.status is not CallStatus.OK]
-    assert [one.call.tool for one in refused] == ["cancel_hire"]
-    assert said(trajectory)[-1].startswith("I am sorry, that is not possible:")
+    assert [one.call.tool for one in refused] == ["update_member_email"]
+    assert said(trajectory)[-1].startswith("I am sorry, that is not possible: ")
+
+
+def test_what_the_records_forbid_is_not_even_proposed():
+    again = cancellation(followups=("And cancel it once more, please.",))
+    trajectory, _ = attend(Writer(*CANCEL, *CANCEL), again)
+    assert called(trajectory).count("cancel_hire") == 1
+    assert "Only if the hire's status is booked." in said(trajectory)[-1]
 
 
 @pytest.mark.parametrize("writer", [None, Writer(ProviderFault("gone"))])

@@ -14,6 +14,7 @@ from orchestra_lib.policy.conductor.desk import writing
 from orchestra_lib.policy.conductor.desk.conversation import ANYTHING_ELSE, CONFIRM, Desk, looks
 from orchestra_lib.policy.conductor.desk.likeness import ranked
 from orchestra_lib.policy.conductor.desk.records import Known, Records, plain, reads_next, spoken
+from orchestra_lib.policy.conductor.desk.rules import restrictions, settled
 from orchestra_lib.policy.conductor.estimator import Estimator
 from orchestra_lib.policy.conductor.moves import Move
 from orchestra_lib.protocols import Situation
@@ -145,11 +146,15 @@ class DeskTurn(Costs):
             if any(one.agent == question for one in self._desk.exchanges):
                 return _say(lacks, f"I am sorry, I cannot do that without the {plain(name)}.")
             return _ask(lacks, question)
-        if rules := self._desk.rules(spec.name):
+        rules, broken = settled(restrictions(self._desk.rules(spec.name)), self._concerned(arguments))
+        if broken is not None:
+            return _say(f"{why} The records show a rule against it.", f"I am sorry, that is not possible. {broken}")
+        if rules:
             what = f"{spec.title} ({', '.join(f'{name} {one}' for name, one in arguments.items())})"
-            verdict = (await self.write(interview.check(what, rules, self._concerned(arguments)))).value or {}
-            if (broken := verdict.get("broken", writing.NONE)) != writing.NONE:
-                words = f"I am sorry, that is not possible. {broken} {verdict['fact']}"
+            concerned = [self._records.told(one, whole=True) for one in self._concerned(arguments)]
+            verdict = (await self.write(interview.check(what, rules, concerned))).value or {}
+            if (against := verdict.get("broken", writing.NONE)) != writing.NONE:
+                words = f"I am sorry, that is not possible. {against} {verdict['fact']}"
                 return _say(f"{why} It finds a rule against it.", words)
             why += " It finds no rule against it."
         listed = "\n".join(f"- {plain(name)}: {_listed(one)}" for name, one in arguments.items())
@@ -185,10 +190,10 @@ class DeskTurn(Costs):
                 return name
         return None
 
-    def _concerned(self, arguments: Mapping[str, Any]) -> list[str]:
-        """The records that an action is about, other than the user's, with all that they refer to."""
+    def _concerned(self, arguments: Mapping[str, Any]) -> list[Known]:
+        """The records that an action is about, other than the user's."""
         values = {str(one) for one in arguments.values()} - {self._desk.owner}
-        return [self._records.told(one, whole=True) for one in self._records.all() if one.id in values]
+        return [one for one in self._records.all() if one.id in values]
 
     def _shown(self, request: str) -> list[str]:
         """The records most like the request, the user's own first."""
