@@ -17,7 +17,7 @@ class PlainState:
     def __init__(self, domain, text):
         self.data = json.loads(text)
         self.base = _Base(domain)
-        self.overlay = True  # never an untouched base
+        self.overlay = {(table.name, ""): None for table in domain.tables}  # no table is ever an untouched one
         self.read, self.seen, self.written = set(), set(), set()
         self._new = {}
         self._touched = []

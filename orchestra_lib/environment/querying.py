@@ -44,19 +44,21 @@ def compiled_query(
         return lambda scope: _single(scope, hits(scope), table, key)
     shown = (key, *(name for name in query.show if name != key)) if query.show else ()
     asked = tuple(parameters)
+    elsewhere = "'record" in repr(query.where)  # the condition looks at records of other tables
 
     def page(scope: Scope) -> Any:
         state: State = scope[STATE]
-        if state.overlay:
+        if state.overlay and (elsewhere or any(name == table for name, _ in state.overlay)):
             return _page(scope, hits(scope), query, key, shown)
-        # Until something is written, an episode finds what every other found.
+        # Until something is written there, an episode finds what every other found.
         said = (operation.name, repr([scope.get(name) for name in asked]))
-        result = state.base.pages.get(said)
-        if result is None:
+        kept = state.base.pages.get(said)
+        if kept is None:
             result = _page(scope, hits(scope), query, key, shown)
-            state.base.keep_page(said, result)
-        else:
-            state.seen.update([(table, row[key]) for row in result["results"]])
+            state.base.keep_page(said, result, frozenset((table, row[key]) for row in result["results"]))
+            return result
+        result, places = kept
+        state.seen |= places
         return result
 
     return page

@@ -32,7 +32,7 @@ class Base:
         self.domain = domain
         self.records = records
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
-        self.pages: dict[tuple[str, str], Any] = {}
+        self.pages: dict[tuple[str, str], tuple[Any, frozenset[Key]]] = {}
         self._sorted = {name: list(one) == sorted(one) for name, one in records.items()}
         self._texts: dict[int, str] = {}
         self._kept = self._record_ids()
@@ -58,13 +58,13 @@ class Base:
         """Whether the base has the records of a table in the order of their keys."""
         return self._sorted[table]
 
-    def keep_page(self, asked: tuple[str, str], page: Any) -> None:
-        """Remember what a search finds in the untouched base."""
+    def keep_page(self, asked: tuple[str, str], page: Any, places: frozenset[Key]) -> None:
+        """Remember what a search finds in an untouched table, and the records that it shows."""
         if len(self.pages) >= _PAGES:
             self.pages.clear()
             self._texts.clear()
             self._kept = self._record_ids()
-        self.pages[asked] = page
+        self.pages[asked] = page, places
         self._kept.add(id(page))
 
     def text(self, result: Any) -> str:
