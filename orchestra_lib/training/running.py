@@ -19,6 +19,7 @@ from typing import Any
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # both hooks are experimental, and trl is pinned
 
 import torch
+from accelerate.utils import gather_object
 from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from transformers.utils.logging import disable_progress_bar
@@ -134,7 +135,8 @@ class _Run:
         settings, grpo = self._settings, self._settings.grpo
         _seeded(settings.seed)
         network = made.network
-        if grpo.kl and not Path(str(network.config._name_or_path)).is_dir():
+        origin = str(network.config._name_or_path)
+        if grpo.kl and not (origin and Path(origin).is_dir()) and made.adapters is None:
             # TRL reads the policy to compare with from where the network came from.
             network.save_pretrained(self._folder.path / _INITIAL)
             network.config._name_or_path = str(self._folder.path / _INITIAL)
@@ -276,8 +278,9 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # transformers is not type
             self._run.logged(logs)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        if self._run.stopping:
-            control.should_save = control.should_training_stop = True
+        # All processes end after the same step, whichever of them was told to.
+        if any(gather_object([self._run.stopping])) if args.world_size > 1 else self._run.stopping:
+            self._run.stopping = control.should_save = control.should_training_stop = True
         return control
 
 
@@ -337,7 +340,7 @@ def trl_config(settings: Settings, folder: Path) -> Any:
         _RECOMPUTING: False, "logging_steps": 1, "logging_nan_inf_filter": False, "disable_tqdm": True,
         "log_completions": False, "save_strategy": "steps", "save_steps": settings.checkpoint.every,
         "save_total_limit": settings.checkpoint.keep, "report_to": "trackio" if settings.trackio else "none",
-        "run_name": settings.name, "use_vllm": settings.vllm_url is not None, "vllm_mode": "server",
+        "run_name": settings.name, "ddp_find_unused_parameters": False, "use_vllm": settings.vllm_url is not None, "vllm_mode": "server",
         "vllm_server_base_url": settings.vllm_url,
     }  # fmt: skip
     return GRPOConfig(**{**made, **settings.trl})

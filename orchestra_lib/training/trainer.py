@@ -111,10 +111,16 @@ class OrchestraTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is not typed
         return made
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        left = _without_excluded(inputs)
+        kept = int(_in_loss(inputs).any(dim=1).sum())
+        counts = self.accelerator.gather(torch.tensor([kept], device=self.accelerator.device))
+        # TRL gathers a number of each row, so that all processes need as many.
+        rows = max(1, int(counts.max()))
+        left = _without_excluded(inputs, rows)
         if self.beta and "ref_per_token_logps" not in left:
             left["ref_per_token_logps"] = self._reference(left)
         loss: torch.Tensor = super()._compute_loss(model, left)
+        if self.loss_type in _MEAN_OF_ROWS:
+            loss = loss * (rows * len(counts) / max(1, int(counts.sum())))
         return loss
 
     @contextmanager
@@ -206,14 +212,12 @@ def _in_loss(inputs: Mapping[str, Any]) -> torch.Tensor:
     return mask
 
 
-def _without_excluded(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The rows with something in the loss, at their own longest lengths; one row where there is none.
+def _without_excluded(inputs: dict[str, Any], size: int) -> dict[str, Any]:
+    """So many rows, those with something in the loss first, at their own longest lengths.
 
-    Rows that are masked would still count in the mean of `grpo` and go through the network.
+    Rows that are masked would go through the network for nothing.
     """
-    rows = _in_loss(inputs).any(dim=1).nonzero()[:, 0]
-    if len(rows) == 0:
-        rows = torch.zeros(1, dtype=torch.long, device=rows.device)
+    rows = _in_loss(inputs).any(dim=1).long().argsort(descending=True, stable=True)[:size]
     count = len(inputs["completion_ids"])
     left = {name: value.index_select(0, rows) if _is_rows(value, count) else value for name, value in inputs.items()}
     prompt = int(left["prompt_mask"].sum(dim=1).max())
@@ -225,6 +229,9 @@ def _without_excluded(inputs: dict[str, Any]) -> dict[str, Any]:
             left[name] = left[name][:, :completion]
     return left
 
+
+_MEAN_OF_ROWS = ("grpo", "dr_grpo")
+"""Losses that TRL averages over rows, masked ones too."""
 
 _LOGPROBS = ("old_per_token_logps", "ref_per_token_logps", "sampling_per_token_logps", "importance_sampling_ratio")
 
