@@ -137,7 +137,7 @@ class ToolScale {
   // ---- the left panel and the bar
   drawDomains() {
     const tasks = this.domains.reduce((all, one) => all + one.tasks, 0);
-    const source = this.made?.size ? `made here, ${[...this.made].length} domains` : "examples that ship";
+    const source = this.made?.size ? `made here, ${plural(this.made.size, "domain")}` : "examples that ship";
     byId("ts-said").textContent = `${plural(this.domains.length, "domain")}, ${plural(tasks, "task")} (${source}).`;
     const head = ["Domain", "tools", "rec.", "tasks"].map((word, at) =>
       el("span", { class: at ? "n" : null, text: word }),
