@@ -5,6 +5,7 @@ from contextlib import suppress
 import pytest
 import synthesising
 
+from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.state import State
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.synthesis.perturbing import Perturbations
@@ -85,3 +86,16 @@ def test_what_is_looked_at_is_noted():
     list(state.matching("passengers", "zip", "1"))
     list(state.records("departures"))
     assert state.looked >= {"claims", "passengers", "departures"}
+
+
+@pytest.mark.parametrize("name", ["railway", "medicine"])
+def test_a_remembered_page_is_what_a_search_finds_now(name):
+    """Pages are shared between episodes; a fresh world has none, and must show the same after each write."""
+    for task in synthesising.tasks(8, name):
+        world = synthesising.place(task).world
+        fresh, state = World(world.domain, world.records).state(), world.state()
+        for call in task.golden:
+            fresh.base.pages.clear()
+            ran = [world.operations.run(one, call.operation, call.arguments) for one in (state, fresh)]
+            assert ran[0] == ran[1], call
+            assert (state.seen, state.read) == (fresh.seen, fresh.read), call
