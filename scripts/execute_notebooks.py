@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 _STRICT, _LENIENT = "import warnings\nwarnings.simplefilter('error')", "warnings.resetwarnings()"
-_TIMEOUT_S = 110
+_TIMEOUT_S = 400
 
 
 def executed(file: Path) -> Any:

@@ -49,7 +49,7 @@ def test_a_notebook_names_no_path_of_a_machine(file):
     assert not _PATH.search(Path(file).read_text("utf-8"))
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_notebook_runs_anew_and_shows_what_was_saved(file, monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HF_TOKEN"):
