@@ -20,12 +20,15 @@ def in_chromium(script):
     )
 
 
+TRAINS = pytest.param("training", marks=pytest.mark.timeout(300))  # imports torch and trl
+
+
 @pytest.mark.parametrize(
-    "script", ["engine", "store", "reward", "environment", in_chromium("page"), in_chromium("lab")]
+    "script", ["engine", "store", "reward", "environment", TRAINS, in_chromium("page"), in_chromium("lab")]
 )
 def test_a_script_prints_claims_that_can_be_read(script):
     command = [sys.executable, "-m", f"benchmarks.{script}", "--quick", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=110)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=280)
     assert done.returncode == 0, done.stderr
     claims = [json.loads(line) for line in done.stdout.splitlines()]
     assert claims

@@ -41,6 +41,8 @@ class Diverged(StoreFault):
 class OrchestraTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is not typed
     """Trains on what a `Player` plays. `seen` gets the rollouts of each generation with their scores."""
 
+    beta: float
+
     def __init__(
         self,
         *,
