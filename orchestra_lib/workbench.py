@@ -100,6 +100,22 @@ class Workbench:
         """
         return self._record(self._prepare(order, run_id or self._new_id()), cancel or asyncio.Event())
 
+    def kind(self, order: Order) -> Callable[[Order, str, asyncio.Event], AsyncGenerator[Event, None]]:
+        """`play` for many orders that differ from this one by task, reference, check and seed alone.
+
+        Who conducts, with which tools and at which prices, is looked up once and not for every run. Raises `BadInput`
+        as `play` does.
+        """
+        first = self._prepare(order, self._new_id())
+
+        def begin(order: Order, run_id: str, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
+            task = _task(order)
+            grading.check_task(task)
+            setting = replace(first.setting, run_id=run_id, started_at=self._now(), task=task, seed=order.seed)
+            return self._record(replace(first, setting=setting), cancel)
+
+        return begin
+
     async def _record(self, prepared: _Prepared, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
         setting, policy, tools = await self._restored(prepared), prepared.policy, prepared.tools
         stream = loop.play(setting, policy, tools, artefacts=self.artefacts, cancel=cancel, history=prepared.history)

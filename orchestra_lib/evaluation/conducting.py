@@ -2,9 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 
+from orchestra_lib import chat
+from orchestra_lib.casting import Order
 from orchestra_lib.check import CheckKind
 from orchestra_lib.errors import Fault
 from orchestra_lib.evaluation.facts import Facts, last_of, runs_of
@@ -89,6 +91,7 @@ class Conducting:
         self._strikes: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
         self._untagged: list[str] = []
+        self._kinds: dict[str, Callable[[Order, str, asyncio.Event], AsyncGenerator[Event, None]]] = {}
         self.given_up: dict[str, str] = {}
         self.short = False
 
@@ -124,8 +127,7 @@ class Conducting:
     async def _one(self, cell: Cell, run: str, cancel: asyncio.Event, of: int) -> None:
         seen = Witness()
         try:
-            events = self._workbench.play(self._plan.order(cell), run_id=run, cancel=cancel)
-            async with aclosing(events):
+            async with aclosing(self._begin(cell, run, cancel)) as events:
                 async for event in events:
                     seen.see(event)
             if (graded := await self._judged(run, seen)) is not None:
@@ -147,6 +149,15 @@ class Conducting:
                 last=cell.orchestrator,
             )
         )
+
+    def _begin(self, cell: Cell, run: str, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
+        """The events of a cell's run. Runs of questions over `chat` are all of one kind for each orchestrator."""
+        order = self._plan.order(cell)
+        if cell.item.assignment is not None or order.protocol != chat.PROTOCOL:
+            return self._workbench.play(order, run_id=run, cancel=cancel)
+        if cell.orchestrator not in self._kinds:
+            self._kinds[cell.orchestrator] = self._workbench.kind(order)
+        return self._kinds[cell.orchestrator](order, run, cancel)
 
     async def _judged(self, run: str, seen: Witness) -> Graded | None:
         """The verdict of the judge on a run that no check could decide; None where there is no judge, or no need."""
