@@ -48,7 +48,9 @@ def judged(
     stated = {one["model"]: profiles[one["model"]] for one in offers if one["simulated"] and one["model"] in profiles}
     whole = len(stated) == len(models)
     if whole:
-        means = {name: fmean([c for by in one.skills.values() for c in by.values()] or [0.0]) for name, one in stated.items()}
+        means = {
+            name: fmean([c for by in one.skills.values() for c in by.values()] or [0.0]) for name, one in stated.items()
+        }
     else:
         means = {one["model"]: one["output_usd_per_mtok"] for one in offers if one["output_usd_per_mtok"] is not None}
     wish: Preference = from_data(json.loads(preference), Preference, where="preference")

@@ -165,7 +165,12 @@ class _Lines:
         )
 
     def _line(
-        self, name: str, whole: Row | None, models: Sequence[Row], families: Sequence[Row], found: Mapping[str, Estimate]
+        self,
+        name: str,
+        whole: Row | None,
+        models: Sequence[Row],
+        families: Sequence[Row],
+        found: Mapping[str, Estimate],
     ) -> Line:
         setups, best, told = self._setups[name], *self._best(name)
         calls = 0 if whole is None else int(whole["n"])

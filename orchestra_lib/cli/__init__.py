@@ -10,6 +10,7 @@ import sys
 import typer
 
 from orchestra_lib.cli import (
+    bias,
     domains,
     evaluate,
     grade,
@@ -38,7 +39,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for room in (running, records, reward, grade, lab, evaluate, synth, train, models, machine):
+for room in (running, records, reward, bias, grade, lab, evaluate, synth, train, models, machine):
     for name, command in room.COMMANDS.items():
         app.command(name)(command)
 for name, nouns in {

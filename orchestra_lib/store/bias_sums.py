@@ -28,7 +28,7 @@ _NUMBER = "CASE WHEN regexp_full_match(task_id, 'simulated-[0-9]+-[0-9]+') THEN 
 _PLACED = f"""SELECT id, started_at, orchestrator, status, outcome, cost_usd, simulated, nominal, offers, uses, path,
     preference, domain, hash(task) AS task, list_extract({list(KINDS)}, (number % {len(KINDS)} + 1)::INTEGER) AS kind,
     list_extract({list(DIFFICULTIES)}, (number // {len(KINDS)} % {len(DIFFICULTIES)} + 1)::INTEGER) AS difficulty,
-    FROM (SELECT *, {_NUMBER} AS number FROM trajectories WHERE offers IS NOT NULL AND status <> 'running')"""  # noqa: S608, E501  # our own words
+    FROM (SELECT *, {_NUMBER} AS number FROM trajectories WHERE offers IS NOT NULL AND status <> 'running')"""  # noqa: S608  # our own words
 _USED = """used AS (
     SELECT orchestrator, task, setup, u.tool AS tool, u.model AS model, u.kind AS kind, u.turn AS turn,
         u.calls AS calls, u.usd AS usd, u.seconds AS seconds

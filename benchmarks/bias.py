@@ -1,0 +1,130 @@
+"""What the Bias page costs on a million calls: everything that all its charts are drawn from.
+
+    python -m benchmarks.bias --json
+
+The million calls are copies of some hundred made-up runs of twenty calls by five simulated experts, each with a task
+of its own, so that no task and no run is like another to the statistics. Times are CPU of this process, DuckDB's
+threads included.
+"""
+
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+import duckdb
+
+from benchmarks.claims import Claim, claim, note, parser, show
+from benchmarks.store import RUN_TABLES
+from orchestra_lib.bias_report import bias_report
+from orchestra_lib.codec import dumps, to_data
+from orchestra_lib.preference import Preference
+from orchestra_lib.profilelist import load_profiles
+from orchestra_lib.simulated_tasks import simulated_task
+from orchestra_lib.store.bias_sums import Scope
+from orchestra_lib.store.database import OWNED
+from orchestra_lib.store.migrations import MIGRATIONS
+from orchestra_lib.store.store import Store
+from orchestra_lib.toolkit.simulated import spec_of
+from orchestra_lib.trajectory import Trajectory
+from tests.episodes import trajectory
+
+CALLS = 20
+SEEDS = 320
+ORCHESTRATORS = ("conductor", "qwen3-8b", "gpt-5", "claude-opus-4.1", "trained:tiny", "strongest", "cheapest")
+
+
+def main() -> None:
+    chosen = parser(__doc__).parse_args()
+    runs, repeats = (1_600, 3) if chosen.quick else (50_000, 15)
+    show([*_charts(runs, repeats)], as_json=chosen.json)
+
+
+def _charts(runs: int, repeats: int) -> Iterator[Claim]:
+    home = _filled(runs)
+    profiles = {one.priced_as: one for one in load_profiles(home).values()}
+    with Store(home) as store:
+        asked: dict[str, Scope] = {
+            "all charts of the Bias page": Scope(),
+            "all charts, one kind of task": Scope(kind="math"),
+            "all charts, first turns alone": Scope(turn=1),
+        }
+        calls = bias_report(store, profiles).calls
+        for name, scope in asked.items():
+            taken = _cpu_ms(lambda scope=scope: dumps(to_data(bias_report(store, profiles, scope))), repeats)  # type: ignore[misc]
+            yield claim(f"{name} at {calls:,} calls", taken, "CPU ms", at_most=500)
+
+
+def _run(number: int) -> Trajectory:
+    """A made-up run of a simulated task: twenty calls of experts that are drawn by lot."""
+    chance = random.Random(number)  # a repeatable choice, no secret
+    specs = tuple(spec_of(one) for one in load_profiles(Path()).values())
+    made = trajectory(
+        f"run-{number:07}",
+        turns=CALLS + 1,
+        minutes=number,
+        tools=specs,
+        tool=specs[0].name,
+        orchestrator=ORCHESTRATORS[number % len(ORCHESTRATORS)],
+        preference=Preference(cost=0.2 * (number % 5)),
+    )
+    turns = tuple(
+        replace(
+            turn,
+            calls=tuple(replace(one, call=replace(one.call, tool=chance.choice(specs).name)) for one in turn.calls),
+        )
+        for turn in made.turns
+    )
+    task = simulated_task(7, number).task
+    return replace(made, turns=turns, setting=replace(made.setting, task=task), outcome=chance.random() < 0.6)
+
+
+def _filled(runs: int) -> Path:
+    """The home folder of a store with so many runs, made anew unless an earlier start finished it."""
+    home = Path(tempfile.gettempdir()) / f"orchestra-bench-bias-{runs}-{len(MIGRATIONS)}"
+    if (home / "complete").exists():
+        return home
+    note(f"making {runs:,} runs in {home}")
+    shutil.rmtree(home, ignore_errors=True)
+    with Store(home) as store:
+        store.add_many(_run(number) for number in range(SEEDS))
+    with duckdb.connect(str(home / OWNED)) as connection:
+        for start in range(SEEDS, runs, SEEDS * 40):
+            for table, key in RUN_TABLES.items():
+                columns = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
+                connection.execute(_copies(table, key, columns, start, min(start + SEEDS * 40, runs)))
+        connection.execute("CHECKPOINT")
+    (home / "complete").touch()
+    return home
+
+
+def _copies(table: str, key: str, columns: list[str], start: int, end: int) -> str:
+    """SQL that copies the seeds to the numbers from `start` to `end`, each a task of its own."""
+    run_id = f"format('run-{{:07d}}', CAST(right(t.{key}, 7) AS INTEGER) + copy * {SEEDS})"
+    fresh = {
+        key: run_id,
+        "started_at": "t.started_at + to_minutes(copy)",
+        "task": f"t.task || {run_id}",
+        "raw": "'{}'::JSON",
+    }
+    wanted = ", ".join(fresh.get(name, f"t.{name}") for name in columns)
+    seeds = f"(SELECT * FROM {table} WHERE {key} < 'run-{SEEDS:07}') t"
+    return f"INSERT INTO {table} SELECT {wanted} FROM range({start // SEEDS}, {-(-end // SEEDS)}) c(copy), {seeds}"
+
+
+def _cpu_ms(ask: Callable[[], object], repeats: int) -> float:
+    ask()
+    taken = []
+    for _ in range(repeats):
+        started = time.process_time()
+        ask()
+        taken.append((time.process_time() - started) * 1000)
+    return median(taken)
+
+
+if __name__ == "__main__":
+    main()
