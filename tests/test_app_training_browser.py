@@ -61,6 +61,10 @@ def opened(browser, site):
         context.close()
 
 
+def ready(page):
+    page.wait_for_selector("#wb[data-ready]", timeout=60_000)
+
+
 def test_a_run_is_started_followed_stopped_and_resumed(opened, site):
     page = opened("/training")
     page.keyboard.press("n")
@@ -103,6 +107,7 @@ def test_curves_are_read_step_by_step_and_by_preference(opened):
     assert "step=109" in page.url
     expect(page.locator(".tn-c header").first).to_contain_text("step 109")
     page.reload()
+    ready(page)
     expect(page.locator(".tn-pinned")).to_contain_text("Looking at step 109")
     label = page.locator(".tn-curve").first.get_attribute("aria-label")
     assert re.match(r"Accuracy over steps: from \d+ % at step 1 to \d+ % at step 110; first 5 steps", label)
@@ -160,8 +165,10 @@ def test_what_went_wrong_is_said_and_never_markup(opened):
     assert page.evaluate("document.querySelectorAll('#tn-view img, #tn-view script, #tn-view style').length") == 0
     assert page.title() != "owned"
     page.goto(page.url.replace("run=bad", "run=broken"))
+    ready(page)
     expect(page.locator(".wb-alert.bad")).to_contain_text("status.json")
     page.goto(page.url.replace("run=broken", "run=nothing"))
+    ready(page)
     expect(page.get_by_role("alert").filter(has_text="there is no run folder")).to_be_visible()
 
 
@@ -187,7 +194,7 @@ def test_no_view_is_wider_than_a_phone_and_axe_finds_nothing(browser, site, plac
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
     with watched(context, site[0], expected=EXPECTED) as opened:
         page = opened(f"/training{place}")
-        page.wait_for_selector("#tn-view > *")
+        page.wait_for_selector("#tn-view > *", timeout=30_000)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert violations(page) == []
         page.set_viewport_size({"width": 1440, "height": 900})

@@ -77,7 +77,7 @@ export class Evaluation {
       );
     this.host = el("div", { class: "tn-body" });
     this.draw(evaluation);
-    return [el("div", { class: "tn-rollbar" }, el("p", { class: "wb-note", text: this.said(evaluation) }), evaluation.simulated ? simulatedBadge() : null, el("span", { class: "wb-sp" }), bar, can ? begin : null), this.host];
+    return [el("div", { class: "tn-rollbar" }, el("p", { class: "wb-note", text: this.said(evaluation) }), evaluation.simulated && !this.run.head.simulated ? simulatedBadge() : null, el("span", { class: "wb-sp" }), bar, can ? begin : null), this.host];
   }
 
   said({ markets, over, seeds }) {

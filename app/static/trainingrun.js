@@ -1,23 +1,19 @@
 // One training run, followed while it goes on: curves, why samples gave no gradient, whom it calls, and its parts.
 
 import { el, put } from "./dom.js";
-import { asSentence, count, plain, plural, unknown } from "./format.js";
+import { asSentence, plain, plural } from "./format.js";
 import { icon } from "./icons.js";
 import { simulatedBadge } from "./marks.js";
 import { getJson, postJson } from "./server.js";
 import { Ticker } from "./ticker.js";
-import { Curve, Shares, UNITS, dumbbells, mean } from "./trainingcharts.js";
+import { RunCurves } from "./trainingcurves.js";
 import { Evaluation } from "./trainingevaluation.js";
 import { Rollouts } from "./trainingrollouts.js";
 import { logView, settingsView, stepsTable } from "./trainingtables.js";
-import { GOING, HEALTH, LEARNS, OF_A_RUN, aimWords, aimsIn, alarmSpans, follows, paceWords, sampleBands, spanWords, stateChip, toolBands } from "./trainingwords.js";
+import { GOING, OF_A_RUN, aimWords, aimsIn, alarmSpans, paceWords, spanWords, stateChip } from "./trainingwords.js";
 
 const VIEWS = { curves: "Curves", steps: "Steps", rollouts: "Rollouts", evaluation: "Evaluation", settings: "Settings", log: "Log" };
 const [GOING_MS, IDLE_MS] = [1000, 5000];
-const FIRST = 5; // steps that "before" and "after" are the mean of
-const R_NOTE =
-  "The reward is not drawn: it is normalised within each group of rollouts, so that its mean says nothing of learning.";
-
 const NOT_EVALUATED = { evaluation: null, going: false, problem: null, can: false };
 const address = (name, query) => `/api/training/${name}?${new URLSearchParams(query)}`;
 
@@ -26,10 +22,10 @@ export class RunPage {
     this.page = page;
     this.id = null;
     this.rows = [];
-    this.before = true;
     this.ticker = new Ticker(() => this.look());
     this.rollouts = new Rollouts(this);
     this.evaluation = new Evaluation(this);
+    this.curves = new RunCurves(this);
   }
 
   leave() {
@@ -171,7 +167,7 @@ export class RunPage {
       this.body,
     );
     this.drawn = null;
-    this.curves = null;
+    this.curves.node = null;
   }
 
   draw({ live = false } = {}) {
@@ -186,7 +182,7 @@ export class RunPage {
     );
     const changed = this.drawn !== view;
     this.drawn = view;
-    if (view === "curves") this.drawCurves(changed);
+    if (view === "curves") this.curves.draw(this.body, changed);
     else if (view === "rollouts") this.rollouts.show(this.body, changed);
     else if (!live || changed || view === "steps" || view === "log") this.drawTable(view);
   }
@@ -265,112 +261,6 @@ export class RunPage {
     this.alertKey = key;
   }
 
-  // ---- curves
-  buildCurves() {
-    const pick = (step) => this.page.go({ step });
-    const hover = (step) => this.hover(step);
-    const curve = (figure, target = null) => new Curve({ ...figure, target, pick, hover });
-    this.learns = LEARNS.map((figure) => curve(figure));
-    this.follow = curve(follows(this.aim), 0.85);
-    this.health = HEALTH.map((figure) => curve(figure));
-    this.bandsOfSamples = sampleBands(this.rows);
-    this.samples = new Shares({ title: "Why no gradient", words: "samples by step: kept, or left out and why", bars: true, bands: (row) => this.bandsOfSamples(row), pick, hover });
-    this.tools = toolBands(this.rows, this.head.tool_kinds);
-    this.calls = new Shares({ title: "Whom it calls", words: "share of calls by step", bars: false, bands: (row) => this.tools.bands(row), pick, hover });
-    this.bells = el("div", {});
-    this.figures = el("div", { class: "tn-wide", tabindex: "0", role: "region", "aria-label": "First and last steps" });
-    this.charts = [...this.learns, this.follow, ...this.health];
-    this.nothing = el("section", { class: "wb-panel wb-state", "aria-label": "No steps" });
-    this.curves = el(
-      "div",
-      { class: "tn-body" },
-      el("div", { class: "tn-4" }, this.learns.map((one) => one.node), this.follow.node),
-      el("div", { class: "tn-2" }, this.samples.node, this.calls.node),
-      el(
-        "div",
-        { class: "tn-3" },
-        el("section", { class: "wb-panel", "aria-label": "Before and after" }, el("header", {}, el("h2", { text: "Before and after" }), el("p", { text: `means of the first and the last ${FIRST} steps, of draws it trained on` })), this.figures, this.evaluated.evaluation ? this.page.link({ view: "evaluation" }, { class: "wb-link" }, "Held-out draws with intervals") : null),
-        el("section", { class: "wb-panel", "aria-label": "Tools before and after" }, el("header", {}, el("h2", { text: "Tools before and after" }), el("p", { text: "share of calls: hollow before, filled after" })), this.bells),
-      ),
-      el("h2", { class: "wb-cap", text: "Health of the training" }),
-      el("div", { class: "tn-4" }, this.health.map((one) => one.node)),
-      el("p", { class: "wb-note", text: R_NOTE }),
-    );
-  }
-
-  drawCurves(changed) {
-    if (!this.rows.length) {
-      this.curves = null;
-      put(this.body, this.noSteps());
-      return;
-    }
-    if (!this.curves) this.buildCurves();
-    if (changed || this.body.firstChild !== this.curves) put(this.body, this.curves);
-    const { rows, end } = this;
-    const figure = follows(this.aim);
-    if (this.follow.title !== figure.title) this.follow.retitle(figure.title, figure.get);
-    const odd = this.odd.map((row) => row.step);
-    this.bandsOfSamples = sampleBands(rows);
-    this.tools = toolBands(rows, this.head.tool_kinds);
-    for (const one of this.charts) {
-      const lost = this.odd.filter((row) => row.odd.includes(one.key) || (one === this.follow && row.odd.includes(figure.key))).map((row) => row.step);
-      one.draw([{ rows, odd: lost.length ? lost : [] }], end, this.before ? this.beforeOf(one) : null);
-    }
-    this.samples.draw(rows, end, this.spans.map((span, at) => ({ ...span, text: at === this.spans.length - 1 ? spanWords(span) : null })));
-    this.calls.said.textContent = this.tools.many ? "share of calls by step; every exercise names its tools anew" : "share of calls by step";
-    this.calls.draw(rows, end);
-    this.drawBefore();
-    this.hover(null);
-    this.curves.dataset.odd = String(odd.length);
-  }
-
-  noSteps() {
-    const words = { starting: "It is starting; the first step may take a minute.", running: "The first step is being made.", failed: "It failed before its first step.", unreadable: "There is nothing to draw." };
-    return el("section", { class: "wb-panel wb-state", "aria-label": "No steps" }, el("h2", { text: "No step was made yet" }), el("p", { text: words[this.head.state] ?? "It ended before its first step." }), this.head.log.length ? el("pre", { class: "wb-args tn-log", tabindex: "0", "aria-label": "What it wrote", text: this.head.log.slice(-8).map(plain).join("\n") }) : null);
-  }
-
-  /** What a curve is held against: the warm start on held-out draws, else the first steps. */
-  beforeOf({ key, get }) {
-    if (this.rows.length < 2 * FIRST) return null;
-    return { name: `first ${FIRST} steps`, value: mean(this.rows.slice(0, FIRST).map(get)), key };
-  }
-
-  drawBefore() {
-    const { rows } = this;
-    const [first, last] = [rows.slice(0, FIRST), rows.slice(-FIRST)];
-    const enough = rows.length >= 2 * FIRST;
-    const few = () => el("p", { class: "wb-note", text: `${plural(2 * FIRST, "step")} are needed; there ${rows.length === 1 ? "is" : "are"} ${count(rows.length)}.` });
-    const pairs = enough ? this.tools.bands(first[0]).map((band, at) => ({ name: band.name, look: band.look, before: mean(first.map((row) => this.tools.bands(row)[at]?.share ?? null)), after: mean(last.map((row) => this.tools.bands(row)[at]?.share ?? null)) })).reverse() : [];
-    put(this.bells, pairs.length ? dumbbells(pairs, `Share of calls before and after: ${pairs.map((one) => `${one.name} from ${Math.round(100 * one.before)} to ${Math.round(100 * one.after)} %`).join(", ")}`) : enough ? el("p", { class: "wb-note", text: "Nothing is known of the calls." }) : few());
-    const figures = [...LEARNS, ...this.aims.map(follows), HEALTH[0], HEALTH[1], HEALTH[3]];
-    const line = ({ title, unit, get }) => {
-      const [a, b] = [mean(first.map(get)), mean(last.map(get))];
-      const { text } = UNITS[unit];
-      const cell = (value, look) => el("td", { class: look }, value === null ? unknown("not known in these steps") : text(value));
-      return el("tr", {}, el("th", { scope: "row", text: title }), cell(a, "n wb-mut"), cell(b, "n tn-now"), el("td", { class: "n" }, a === null || b === null ? "" : changeWords(a, b, unit)));
-    };
-    if (!enough) {
-      put(this.figures, few());
-      return;
-    }
-    put(
-      this.figures,
-      el(
-        "table",
-        { class: "wb-tbl tight" },
-        el("caption", { class: "wb-sr", text: "First and last steps" }),
-        el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Figure" }), ["First", "Last", "Change"].map((text) => el("th", { scope: "col", class: "n", text })))),
-        el("tbody", {}, figures.map(line)),
-      ),
-    );
-  }
-
-  hover(step) {
-    if (!this.curves) return;
-    const shown = step ?? this.at;
-    for (const one of [...this.charts, this.samples, this.calls]) one.setCursor(shown);
-  }
-
   // ---- keys
   step(by) {
     if (this.view === "rollouts") return this.rollouts.turn(by);
@@ -392,9 +282,10 @@ export class RunPage {
   }
 
   flipBefore() {
-    this.before = !this.before;
-    if (this.view === "curves" && this.curves) this.drawCurves(false);
-    this.page.say(this.before ? "First steps shown" : "First steps hidden");
+    const { curves } = this;
+    curves.before = !curves.before;
+    if (this.view === "curves") curves.draw(this.body, false);
+    this.page.say(curves.before ? "First steps shown" : "First steps hidden");
   }
 
   turn(by) {
@@ -433,10 +324,3 @@ export class RunPage {
 }
 
 const sentence = (text) => `${asSentence(plain(text)).replace(/[.\s]+$/, "")}.`;
-
-/** How far it went from `a` to `b`: in points for shares, in per cent for the rest. */
-export function changeWords(a, b, unit) {
-  const signed = (value, tail) => `${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${Math.abs(value)}${tail}`;
-  if (unit === "share") return signed(Math.round(100 * b) - Math.round(100 * a), " pts");
-  return a ? signed(Math.round((100 * (b - a)) / Math.abs(a)), " %") : "";
-}

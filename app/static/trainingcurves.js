@@ -1,0 +1,134 @@
+// The curves of a run: whether it learns, why samples gave no gradient, whom it calls, before and after, its health.
+
+import { el, put } from "./dom.js";
+import { count, plain, plural, unknown } from "./format.js";
+import { Curve, Shares, UNITS, dumbbells, mean } from "./trainingcharts.js";
+import { HEALTH, LEARNS, follows, sampleBands, spanWords, toolBands } from "./trainingwords.js";
+
+const FIRST = 5; // steps that "before" and "after" are the mean of
+const R_NOTE =
+  "The reward is not drawn: it is normalised within each group of rollouts, so that its mean says nothing of learning.";
+const NO_STEPS = {
+  starting: "It is starting; the first step may take a minute.",
+  running: "The first step is being made.",
+  failed: "It failed before its first step.",
+  unreadable: "There is nothing to draw.",
+};
+
+export class RunCurves {
+  /** `run` is the page of a run: its rows, alarms, the step and the preference that the reader looks at. */
+  constructor(run) {
+    this.run = run;
+    this.before = true;
+    this.node = null;
+  }
+
+  build() {
+    const pick = (step) => this.run.page.go({ step });
+    const hover = (step) => this.hover(step);
+    const curve = (figure, target = null) => new Curve({ ...figure, target, pick, hover });
+    this.learns = LEARNS.map((figure) => curve(figure));
+    this.follow = curve(follows(this.run.aim), 0.85);
+    this.health = HEALTH.map((figure) => curve(figure));
+    this.bandsOfSamples = sampleBands(this.run.rows);
+    this.samples = new Shares({ title: "Why no gradient", words: "samples by step: kept, or left out and why", bars: true, bands: (row) => this.bandsOfSamples(row), pick, hover });
+    this.tools = toolBands(this.run.rows, this.run.head.tool_kinds);
+    this.calls = new Shares({ title: "Whom it calls", words: "share of calls by step", bars: false, bands: (row) => this.tools.bands(row), pick, hover });
+    this.bells = el("div", {});
+    this.figures = el("div", { class: "tn-wide", tabindex: "0", role: "region", "aria-label": "First and last steps" });
+    this.charts = [...this.learns, this.follow, ...this.health];
+    this.node = el(
+      "div",
+      { class: "tn-body" },
+      el("div", { class: "tn-4" }, this.learns.map((one) => one.node), this.follow.node),
+      el("div", { class: "tn-2" }, this.samples.node, this.calls.node),
+      el(
+        "div",
+        { class: "tn-3" },
+        el("section", { class: "wb-panel", "aria-label": "Before and after" }, el("header", {}, el("h2", { text: "Before and after" }), el("p", { text: `means of the first and the last ${FIRST} steps, of draws it trained on` })), this.figures, this.run.evaluated.evaluation ? this.run.page.link({ view: "evaluation" }, { class: "wb-link" }, "Held-out draws with intervals") : null),
+        el("section", { class: "wb-panel", "aria-label": "Tools before and after" }, el("header", {}, el("h2", { text: "Tools before and after" }), el("p", { text: "share of calls: hollow before, filled after" })), this.bells),
+      ),
+      el("h2", { class: "wb-cap", text: "Health of the training" }),
+      el("div", { class: "tn-4" }, this.health.map((one) => one.node)),
+      el("p", { class: "wb-note", text: R_NOTE }),
+    );
+  }
+
+  /** Draw into `host`; nothing is built anew while the run goes on. */
+  draw(host, changed) {
+    if (!this.run.rows.length) {
+      this.node = null;
+      put(host, this.noSteps());
+      return;
+    }
+    if (!this.node) this.build();
+    if (changed || host.firstChild !== this.node) put(host, this.node);
+    const { rows, end } = this.run;
+    const figure = follows(this.run.aim);
+    if (this.follow.title !== figure.title) this.follow.retitle(figure.title, figure.get);
+    this.bandsOfSamples = sampleBands(rows);
+    this.tools = toolBands(rows, this.run.head.tool_kinds);
+    for (const one of this.charts) {
+      const lost = this.run.odd.filter((row) => row.odd.includes(one.key) || (one === this.follow && row.odd.includes(figure.key))).map((row) => row.step);
+      one.draw([{ rows, odd: lost }], end, this.before ? this.beforeOf(one) : null);
+    }
+    this.samples.draw(rows, end, this.run.spans.map((span, at) => ({ ...span, text: at === this.run.spans.length - 1 ? spanWords(span) : null })));
+    this.calls.said.textContent = this.tools.many ? "share of calls by step; every exercise names its tools anew" : "share of calls by step";
+    this.calls.draw(rows, end);
+    this.drawBefore();
+    this.hover(null);
+  }
+
+  noSteps() {
+    return el("section", { class: "wb-panel wb-state", "aria-label": "No steps" }, el("h2", { text: "No step was made yet" }), el("p", { text: NO_STEPS[this.run.head.state] ?? "It ended before its first step." }), this.run.head.log.length ? el("pre", { class: "wb-args tn-log", tabindex: "0", "aria-label": "What it wrote", text: this.run.head.log.slice(-8).map(plain).join("\n") }) : null);
+  }
+
+  /** What a curve is held against. */
+  beforeOf({ get }) {
+    if (this.run.rows.length < 2 * FIRST) return null;
+    return { name: `first ${FIRST} steps`, value: mean(this.run.rows.slice(0, FIRST).map(get)) };
+  }
+
+  drawBefore() {
+    const { rows } = this.run;
+    const [first, last] = [rows.slice(0, FIRST), rows.slice(-FIRST)];
+    const enough = rows.length >= 2 * FIRST;
+    const few = () => el("p", { class: "wb-note", text: `${plural(2 * FIRST, "step")} are needed; there ${rows.length === 1 ? "is" : "are"} ${count(rows.length)}.` });
+    const pairs = enough ? this.tools.bands(first[0]).map((band, at) => ({ name: band.name, look: band.look, before: mean(first.map((row) => this.tools.bands(row)[at]?.share ?? null)), after: mean(last.map((row) => this.tools.bands(row)[at]?.share ?? null)) })).reverse() : [];
+    put(this.bells, pairs.length ? dumbbells(pairs, `Share of calls before and after: ${pairs.map((one) => `${one.name} from ${Math.round(100 * one.before)} to ${Math.round(100 * one.after)} %`).join(", ")}`) : enough ? el("p", { class: "wb-note", text: "Nothing is known of the calls." }) : few());
+    const figures = [...LEARNS, ...this.run.aims.map(follows), HEALTH[0], HEALTH[1], HEALTH[3]];
+    const line = ({ title, unit, get }) => {
+      const [a, b] = [mean(first.map(get)), mean(last.map(get))];
+      const { text } = UNITS[unit];
+      const cell = (value, look) => el("td", { class: look }, value === null ? unknown("not known in these steps") : text(value));
+      return el("tr", {}, el("th", { scope: "row", text: title }), cell(a, "n wb-mut"), cell(b, "n tn-now"), el("td", { class: "n" }, a === null || b === null ? "" : changeWords(a, b, unit)));
+    };
+    if (!enough) {
+      put(this.figures, few());
+      return;
+    }
+    put(
+      this.figures,
+      el(
+        "table",
+        { class: "wb-tbl tight" },
+        el("caption", { class: "wb-sr", text: "First and last steps" }),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Figure" }), ["First", "Last", "Change"].map((text) => el("th", { scope: "col", class: "n", text })))),
+        el("tbody", {}, figures.map(line)),
+      ),
+    );
+  }
+
+  hover(step) {
+    if (!this.node) return;
+    const shown = step ?? this.run.at;
+    for (const one of [...this.charts, this.samples, this.calls]) one.setCursor(shown);
+  }
+}
+
+/** How far it went from `a` to `b`: in points for shares, in per cent for the rest. */
+export function changeWords(a, b, unit) {
+  const signed = (value, tail) => `${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${Math.abs(value)}${tail}`;
+  if (unit === "share") return signed(Math.round(100 * b) - Math.round(100 * a), " pts");
+  return a ? signed(Math.round((100 * (b - a)) / Math.abs(a)), " %") : "";
+}
