@@ -169,6 +169,13 @@ def test_without_a_model_it_looks_around_and_says_so(writer):
     assert not verdict.success
 
 
+def test_a_model_that_cannot_be_reached_is_asked_once_and_the_reason_is_shown():
+    writer = Writer(ProviderFault("it did not answer in time"))
+    trajectory, _ = attend(writer)
+    assert len(writer.requests) == 1
+    assert "it did not answer in time" in trajectory.turns[-1].generation.reasoning
+
+
 def test_a_user_who_knows_nothing_is_not_asked_for_ever():
     trajectory, _ = attend(Writer({}, {}, {"operation": "none"}, {"say": "Good bye."}), cancellation(facts=()))
     assert said(trajectory)[-1].startswith("Good bye.")

@@ -120,7 +120,9 @@ class DeskTurn(Costs):
         options = [spec for spec, _ in alike[:OPTIONS]]
         interview = writing.Interview(self._writer, desk, self._shown(request))
         chosen = await self.write(interview.operation(options))
-        name = (chosen.value or {}).get("operation", writing.NONE)
+        if chosen.value is None:
+            return _say(chosen.why_not, "I am sorry, I cannot do this now: I could not decide on it.", estimates)
+        name = chosen.value.get("operation", writing.NONE)
         spec = next((spec for spec in options if spec.name == name), None)
         if spec is None:
             said = (await self.write(interview.answer())).value or {}
