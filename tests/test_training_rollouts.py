@@ -121,9 +121,8 @@ def test_a_rollout_is_built_of_ids_and_says_whose_each_is():
     assert [turn.generation.token_ids for turn in trajectory.turns] == [(7, 1), (11, 11), (8, 1)]
     assert policy.prompt == ToyDialect().prompt(situation_of(exercise))
     # A turn that was cut has its end told; the policy did not say it.
-    assert policy.completion == [
-        ID[word] for word in "cheap <end> worked ask hm hm <end> failed ask answer <end>".split()
-    ]
+    said = [("cheap", "<end>"), ("worked", "ask"), ("hm", "hm"), ("<end>", "failed", "ask"), ("answer", "<end>")]
+    assert policy.completion == [ID[word] for part in said for word in part]
     assert policy.mask == [1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1]
     assert policy.logprobs == [-0.5 * own for own in policy.mask]
     assert policy.spans == {1: (0, 2), 2: (4, 6), 3: (9, 11)}
