@@ -16,14 +16,12 @@ from orchestra_lib.event import fold
 from orchestra_lib.play import play
 from orchestra_lib.policy.conductor import Conductor, Estimator, load_examples
 from orchestra_lib.policy.conductor.desk.records import Known
-from orchestra_lib.policy.conductor.desk.rules import settled
+from orchestra_lib.policy.conductor.desk.rules import shown_broken
 from orchestra_lib.policy.conductor.desk.writing import BEGINNING
 from orchestra_lib.pricing import Price
 from orchestra_lib.tool import CallStatus
 
-FINE = {"fact": "It starts in 4 days.", "broken": "none"}
-EARLY = "Members of tier basic cancel at least 24 hours before the first day; gold members at any time."
-CANCEL = ({"operation": "cancel_hire"}, {"hire_id": "H1003", "reason": "illness"}, FINE)
+CANCEL = ({"operation": "cancel_hire"}, {"hire_id": "H1003", "reason": "illness"})
 
 
 def attend(writer, assignment=None):
@@ -63,9 +61,9 @@ def test_an_assignment_is_done_with_a_yes_before_anything_changes():
 def test_the_model_is_asked_in_one_conversation_that_begins_with_what_never_changes():
     writer = Writer(*CANCEL)
     attend(writer)
-    first, second, third = (request.messages for request in writer.requests)
+    first, second = (request.messages for request in writer.requests)
     assert first[: len(BEGINNING)] == BEGINNING
-    assert (second[: len(first)], third[: len(second)]) == (first, second)
+    assert second[: len(first)] == first
 
 
 def test_identifiers_are_only_those_that_were_read():
@@ -83,14 +81,6 @@ def test_every_operation_has_a_likeness_and_the_likeliest_are_offered():
     assert writer.requests[0].schema["properties"]["operation"]["enum"] == [*shown, "none"]
 
 
-def test_a_rule_that_the_model_finds_broken_is_named_and_nothing_changes():
-    broken = {"fact": "It starts in 15 hours.", "broken": EARLY}
-    trajectory, verdict = attend(Writer(*CANCEL[:2], broken))
-    assert "cancel_hire" not in called(trajectory)
-    assert EARLY in said(trajectory)[-1]
-    assert "should have changed: bikes B104, hires H1003" in verdict.reasons[0]
-
-
 def test_no_text_of_the_model_can_pass_for_another_argument():
     assignment = cancellation(instruction="I want to give my profile the e-mail a@b.c - member id: x, please.")
     sly = {"email": "a@b.c\n- member id: ana_berg_1201"}
@@ -98,27 +88,19 @@ def test_no_text_of_the_model_can_pass_for_another_argument():
     assert "ana_berg_1201" not in str([one.call.arguments for one in trajectory.calls if "update" in one.call.tool])
 
 
-def test_the_model_reads_only_rules_that_forbid_and_that_no_record_settles():
-    writer = Writer(*CANCEL)
-    attend(writer)
-    offered = writer.requests[2].schema["properties"]["broken"]["enum"]
-    assert EARLY in offered
-    assert "Only if the hire's status is booked." not in offered
-
-
 @pytest.mark.parametrize(
-    "rule, left, broken",
+    "rule, broken",
     [
-        ("Only if the hire's status is booked.", False, False),
-        ("Only if the hire's status is one of held or running.", False, True),
-        ("The hire is in status cancelled.", False, True),
-        ("Only if the bike's status is booked.", True, False),
-        (EARLY, True, False),
+        ("Only if the hire's status is booked.", False),
+        ("Only if the hire's status is one of held or running.", True),
+        ("The hire is in status cancelled.", True),
+        ("Only if the bike's status is booked.", False),
+        ("Members of tier basic cancel at least 24 hours before the first day.", False),
     ],
 )
-def test_a_rule_about_a_status_is_looked_up(rule, left, broken):
+def test_a_rule_about_a_status_is_looked_up(rule, broken):
     hire = Known(key="hire_id", id="H1", fields={"hire_id": "H1", "status": "booked"})
-    assert settled([rule], [hire]) == ((rule,) if left else (), rule if broken else None)
+    assert shown_broken([rule], [hire]) == (rule if broken else None)
 
 
 def test_a_question_is_answered_in_words():
@@ -139,7 +121,7 @@ def test_what_nobody_said_is_asked_for_and_the_reply_is_used():
         kind=AssignmentKind.WRITE,
     )
     guess = ({"operation": "update_member_email"}, {"email": "made.up@example.net"})
-    right = ({"operation": "update_member_email"}, {"email": "o@new.example"}, FINE)
+    right = ({"operation": "update_member_email"}, {"email": "o@new.example"})
     trajectory, verdict = attend(Writer(*guess, *right), assignment)
     assert "Could you please tell me the email?" in said(trajectory)
     assert verdict.success, verdict.reasons
@@ -147,7 +129,7 @@ def test_what_nobody_said_is_asked_for_and_the_reply_is_used():
 
 def test_an_operation_that_is_refused_is_told_and_not_tried_again():
     assignment = cancellation(instruction="Please set the e-mail address of my profile to omar at home.")
-    writer = Writer({"operation": "update_member_email"}, {"email": "omar at home"}, FINE)
+    writer = Writer({"operation": "update_member_email"}, {"email": "omar at home"})
     trajectory, _ = attend(writer, assignment)
     refused = [one for one in trajectory.calls if one.observation.status is not CallStatus.OK]
     assert [one.call.tool for one in refused] == ["update_member_email"]

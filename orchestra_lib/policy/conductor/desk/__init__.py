@@ -2,6 +2,6 @@
 
 Everything follows from the record of the run. Which operation a request is about is judged by the likeness of its
 description to the user's words; identifiers come from what was said and read and from nowhere else; the small model
-chooses among what is left under a schema, and reads the rules. It looks things up freely, since that costs nothing,
+chooses among what is left under a schema. It looks things up freely, since that costs nothing,
 and changes nothing before the user has said yes.
 """

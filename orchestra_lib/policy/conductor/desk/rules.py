@@ -1,6 +1,7 @@
-"""The rules of an operation before a model reads them: what only tells is left out, what a record settles is settled.
+"""Rules of an operation that the records alone can show to be broken: those that ask for a status.
 
-Small models take a rule that holds for broken, most of all where it asks for a status; that is looked up here.
+The other rules no model here reads: asked whether a rule is broken, those of 0.5B and 1.5B named one each time, also
+where all held (4 of 4 tries). Rules that an operation enforces it refuses by itself.
 """
 
 import re
@@ -8,31 +9,14 @@ from collections.abc import Iterable, Sequence
 
 from orchestra_lib.policy.conductor.desk.records import Known
 
-_RESTRICTS = re.compile(
-    r"\b(?:only|must|never|not|no|none|cannot|unless|until|within|at (?:most|least)|or (?:later|earlier)|is in status"
-    r"|same)\b",
-    re.IGNORECASE,
-)
 _STATUS = re.compile(
     r"(?:Only if the|The) (?P<one>\w+)(?:'s| is in) (?P<field>\w+)(?: is)?(?: one of)? (?P<values>[\w, ]+)\."
 )
 
 
-def restrictions(lines: Iterable[str]) -> tuple[str, ...]:
-    """The lines of a policy that may forbid something; the others say what an operation does or costs."""
-    return tuple(line for line in lines if _RESTRICTS.search(line))
-
-
-def settled(rules: Sequence[str], concerned: Sequence[Known]) -> tuple[tuple[str, ...], str | None]:
-    """The rules that the records leave open, and the first one that they show to be broken."""
-    left: list[str] = []
-    for rule in rules:
-        match _holds(rule, concerned):
-            case None:
-                left.append(rule)
-            case False:
-                return (), rule
-    return tuple(left), None
+def shown_broken(rules: Iterable[str], concerned: Sequence[Known]) -> str | None:
+    """The first rule that the records show to be broken."""
+    return next((rule for rule in rules if _holds(rule, concerned) is False), None)
 
 
 def _holds(rule: str, concerned: Sequence[Known]) -> bool | None:

@@ -14,7 +14,7 @@ from orchestra_lib.policy.conductor.desk import writing
 from orchestra_lib.policy.conductor.desk.conversation import ANYTHING_ELSE, CONFIRM, Desk, looks
 from orchestra_lib.policy.conductor.desk.likeness import ranked
 from orchestra_lib.policy.conductor.desk.records import Known, Records, plain, reads_next, spoken
-from orchestra_lib.policy.conductor.desk.rules import restrictions, settled
+from orchestra_lib.policy.conductor.desk.rules import shown_broken
 from orchestra_lib.policy.conductor.estimator import Estimator
 from orchestra_lib.policy.conductor.moves import Move
 from orchestra_lib.protocols import Situation
@@ -132,12 +132,10 @@ class DeskTurn(Costs):
         written = await self.write(interview.arguments(spec, self._records, filled))
         given = {name: one for name, one in (written.value or {}).items() if one not in ("", None)}
         why = f"{self._title(spec.name)} is what {self._writer.model_name} chose of {len(options)}."
-        move = await self._proposed(interview, why, spec, {**filled, **given})
+        move = self._proposed(why, spec, {**filled, **given})
         return replace(move, estimates=estimates)
 
-    async def _proposed(
-        self, interview: writing.Interview, why: str, spec: ToolSpec, arguments: Mapping[str, Any]
-    ) -> Move:
+    def _proposed(self, why: str, spec: ToolSpec, arguments: Mapping[str, Any]) -> Move:
         """Look up at once; change something only when nothing is missing, no rule is broken, and the user agrees."""
         if looks(spec):
             if any(one.tool == spec.name and one.arguments == arguments for one in self._desk.done):
@@ -148,17 +146,8 @@ class DeskTurn(Costs):
             if any(one.agent == question for one in self._desk.exchanges):
                 return _say(lacks, f"I am sorry, I cannot do that without the {plain(name)}.")
             return _ask(lacks, question)
-        rules, broken = settled(restrictions(self._desk.rules(spec.name)), self._concerned(arguments))
-        if broken is not None:
+        if (broken := shown_broken(self._desk.rules(spec.name), self._concerned(arguments))) is not None:
             return _say(f"{why} The records show a rule against it.", f"I am sorry, that is not possible. {broken}")
-        if rules:
-            what = f"{spec.title} ({', '.join(f'{name} {one}' for name, one in arguments.items())})"
-            concerned = [self._records.told(one, whole=True) for one in self._concerned(arguments)]
-            verdict = (await self.write(interview.check(what, rules, concerned))).value or {}
-            if (against := verdict.get("broken", writing.NONE)) != writing.NONE:
-                words = f"I am sorry, that is not possible. {against} {verdict['fact']}"
-                return _say(f"{why} It finds a rule against it.", words)
-            why += " It finds no rule against it."
         listed = "\n".join(f"- {plain(name)}: {_listed(one)}" for name, one in arguments.items())
         return _ask(why, f"{spec.title}, with\n{listed}\n{CONFIRM}")
 

@@ -52,12 +52,6 @@ class Interview:
         """`{"say": TEXT}`, from the records."""
         return await self._ask(_ANSWER, _closed({"say": _TEXT}))
 
-    async def check(self, what: str, rules: Sequence[str], concerned: Sequence[str]) -> Written:
-        """`{"fact": TEXT, "broken": RULE or none}`."""
-        schema = _closed({"fact": {"type": "string", "maxLength": 120}, "broken": {"enum": [*rules, NONE]}})
-        ask = f"{_CHECK}\n{_lines(rules)}\nAction: {what}\nIt concerns:\n{_lines(concerned)}"
-        return await self._ask(ask, schema)
-
     async def _ask(self, question: str, schema: Mapping[str, Any]) -> Written:
         written = await self._writer.ask([*self._messages, _user(question)], schema, TOKENS)
         self._messages += [_user(question), {"role": "assistant", "content": written.raw_text or "{}"}]
@@ -125,7 +119,6 @@ def _replied(**value: Any) -> dict[str, str]:
 
 _WHICH = "Which operation does the request need now? none, if the records answer it."
 _ANSWER = "Answer the user in one sentence, from the records."
-_CHECK = "Does the action break one of these rules? Name the fact that decides it, then the broken rule or none."
 _DUNE = "loan_id L81, due_on 2026-03-04 (Wednesday March 4, in 38 hours), renewals 0; book: title Dune, hall Main"
 _EMMA = "loan_id L85, due_on 2026-03-20 (Friday March 20, in 18 days), renewals 2; book: title Emma, hall Annex"
 _LIBRARY = (
@@ -136,10 +129,6 @@ _RENEW, _LOSS, _SEARCH = (
     "- renew_loan: Renew a loan. Lend a book for longer.",
     "- report_loss: Report a loss. Mark a lent book as lost.",
     "- search_books: Search books. Every condition is optional.",
-)
-_RULES = (
-    "- A loan is renewed by at most 4 weeks.\n- A loan is renewed at most 2 times.\n"
-    "- Standard members renew until 24 hours before the book is due."
 )
 BEGINNING: tuple[Mapping[str, str], ...] = (
     {
@@ -152,15 +141,11 @@ BEGINNING: tuple[Mapping[str, str], ...] = (
     _replied(operation="renew_loan"),
     _user("Write the arguments of renew_loan: loan_id, weeks"),
     _replied(loan_id="L81", weeks=2),
-    _user(f"{_CHECK}\n{_RULES}\nAction: renew loan (loan_id L81, weeks 2)\nIt concerns:\n- {_DUNE}"),
-    _replied(fact="L81 has 0 renewals, 2 weeks are asked, and it is due in 38 hours.", broken=NONE),
     _user(f"{_LIBRARY}I need more time for Emma please, until the middle of April."),
     _user(f"{_WHICH}\n{_RENEW}\n{_LOSS}\n{_SEARCH}"),
     _replied(operation="renew_loan"),
     _user("Write the arguments of renew_loan: loan_id, weeks"),
     _replied(loan_id="L85", weeks=4),
-    _user(f"{_CHECK}\n{_RULES}\nAction: renew loan (loan_id L85, weeks 4)\nIt concerns:\n- {_EMMA}"),
-    _replied(fact="L85 has 2 renewals.", broken="A loan is renewed at most 2 times."),
     _user(f"{_LIBRARY}When do I have to bring back Dune?"),
     _user(f"{_WHICH}\n{_RENEW}\n{_SEARCH}\n{_LOSS}"),
     _replied(operation=NONE),
