@@ -48,13 +48,13 @@ from orchestra_lib.training.course import Course, Exercise
 from orchestra_lib.training.plain_tokenizer import plain_tokenizer
 from orchestra_lib.training.rewarding import Scored
 from orchestra_lib.training.rollouts import Player, Rollout
-from orchestra_lib.training.running import trl_config
 from orchestra_lib.training.sampler import LocalSampler
 from orchestra_lib.training.settings import Grpo, Playing, PolicySettings, Settings
 from orchestra_lib.training.shape import Shape, shape_of
 from orchestra_lib.training.tiny.course import TinyCourse
 from orchestra_lib.training.tiny.market import Markets
 from orchestra_lib.training.trainer import OrchestraTrainer
+from orchestra_lib.training.trl_settings import trl_config
 
 LARGEST_FIRST = ("Qwen/Qwen3-8B", "Qwen/Qwen3-4B", "Qwen/Qwen3-1.7B", "Qwen/Qwen3-0.6B")
 TINY = Shape(
@@ -134,7 +134,9 @@ def _settings(plan: Plan, folder: str) -> Settings:
         name="gpu-check",
         scale="check",
         output_dir=folder,
-        policy=PolicySettings(dtype="bfloat16" if plan.dtype == "bfloat16" else "float32"),
+        policy=PolicySettings(
+            dtype="bfloat16" if plan.dtype == "bfloat16" else "float32", recompute=plan.device == "cuda"
+        ),
         grpo=Grpo(
             steps=plan.steps,
             prompts=plan.prompts,
@@ -146,7 +148,7 @@ def _settings(plan: Plan, folder: str) -> Settings:
             loss="dapo",
         ),
         rollouts=Playing(clock="wall"),
-        trl={"gradient_checkpointing": plan.device == "cuda", "save_strategy": "no"},
+        trl={"save_strategy": "no"},
     )
 
 

@@ -15,7 +15,7 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.training import commands, memory
 from orchestra_lib.training.cluster import Cluster
 from orchestra_lib.training.planning import PINNED, VLLM, plan
-from orchestra_lib.training.settings import Lora, Settings, resolve
+from orchestra_lib.training.settings import Lora, PolicySettings, Settings, resolve
 from orchestra_lib.training.shape import shape_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,7 +54,10 @@ def test_shapes_weigh_what_the_models_weigh(tmp_path):
 
 @pytest.mark.parametrize("sharding, states_gb", [("zero3", 16 * 8.19 / 8), ("fsdp", 16 * 8.19 / 8), ("none", 8 * 8.19)])
 def test_weights_gradients_and_optimiser_are_spread_as_the_sharding_says(sharding, states_gb):
-    shape, settings = shape_of("Qwen/Qwen3-8B"), Settings(name="x", scale="large", trl={"gradient_checkpointing": True})
+    shape, settings = (
+        shape_of("Qwen/Qwen3-8B"),
+        Settings(name="x", scale="large", policy=PolicySettings(recompute=True)),
+    )
     items = memory.training(settings, shape, Cluster(sharding=sharding), 32_768)
     assert sum(gb(name, items) for name in ("weights", "gradients", "optimiser")) == pytest.approx(states_gb, rel=1e-3)
     assert gb("kept activations", items) == pytest.approx(32_768 * 4096 * 36 * 2 / 1e9)
@@ -63,9 +66,7 @@ def test_weights_gradients_and_optimiser_are_spread_as_the_sharding_says(shardin
 def test_adapters_train_a_hundredth_and_a_kl_needs_a_reference():
     shape, cluster = shape_of("Qwen/Qwen3-8B"), Cluster(sharding="none")
     base = Settings(name="x", scale="large")
-    lora = memory.training(
-        Settings(name="x", scale="large", policy=base.policy.__class__(lora=Lora())), shape, cluster, 1
-    )
+    lora = memory.training(Settings(name="x", scale="large", policy=PolicySettings(lora=Lora())), shape, cluster, 1)
     assert gb("optimiser", lora) < 0.01 * gb("optimiser", memory.training(base, shape, cluster, 1))
     kl = memory.training(Settings(name="x", scale="large", grpo=base.grpo.__class__(kl=0.02)), shape, cluster, 1)
     assert gb("reference weights", kl) == gb("weights", kl)
@@ -88,7 +89,7 @@ def test_the_shipped_plan_stands_and_every_number_says_how_it_came_about(planned
         ("grpo.micro_batch=3", "take a divisor"),
         ("grpo.micro_batch=16", "grpo.micro_batch = 1"),
         ('cluster.sharding="none"', 'cluster.sharding = "zero3"'),
-        ("trl.gradient_checkpointing=false", "trl.gradient_checkpointing = true"),
+        ("policy.recompute=false", "policy.recompute = true"),
         ("grpo.context=99999", "40,960 positions"),
         ("grpo.max_new_tokens=32768", "no room for a prompt"),
         ("cluster.gpu_gb=20", "cluster.sampler_tensor = 1"),

@@ -2,7 +2,7 @@
 
 Estimates, meant to refuse what cannot fit and to show what would help. The dtype of weights is 16 bits. Tensors of
 activations are counted for attention that never writes the scores out (sdpa on a GPU, flash); with
-`trl.gradient_checkpointing` only what enters each layer is kept. The head goes through TRL's tiles and never holds all
+`policy.recompute` only what enters each layer is kept. The head goes through TRL's tiles and never holds all
 logits.
 """
 
@@ -68,7 +68,7 @@ def _activations(settings: Settings, shape: Shape, tokens: int) -> Iterator[Item
     """What is kept for the backward pass; with checkpointing each layer is worked out again there."""
     width = 6 * shape.hidden + 2 * (shape.heads + shape.kv_heads) * shape.head + 4 * shape.intermediate
     of_layer = f"{tokens:,} tokens x {width:,} (6 hidden + 2 heads' + 4 intermediate) x 2 bytes"
-    if settings.trl.get("gradient_checkpointing"):
+    if settings.policy.recompute:
         kept = f"{tokens:,} tokens x {shape.hidden:,} hidden x {shape.layers} layers x 2 bytes"
         yield _item("kept activations", 2 * tokens * shape.hidden * shape.layers, kept)
         yield _item("one layer worked out again", 4 * tokens * width, f"{of_layer}, and as much for gradients")

@@ -153,8 +153,8 @@ class _Planner:
 
     def _lighter(self) -> str:
         """What would help most."""
-        if not self.settings.trl.get("gradient_checkpointing"):
-            return "take trl.gradient_checkpointing = true"
+        if not self.settings.policy.recompute:
+            return "take policy.recompute = true"
         if self.micro > 1:
             return f"take grpo.micro_batch = 1 (now {self.micro})"
         if self.cluster.sharding in ("none", "zero2"):

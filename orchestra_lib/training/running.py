@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from accelerate.utils import gather_object
 from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from transformers.utils.logging import disable_progress_bar
-from trl import GRPOConfig
 
 from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput, OrchestraError
@@ -42,6 +41,7 @@ from orchestra_lib.training.settings import Settings, saved
 from orchestra_lib.training.steps import Step
 from orchestra_lib.training.tally import tally
 from orchestra_lib.training.trainer import Diverged, OrchestraTrainer
+from orchestra_lib.training.trl_settings import trl_config
 
 _INITIAL = "initial"
 _EVERY_S = 5.0
@@ -302,48 +302,6 @@ class _Clocks:
 _LOGGED = {
     "entropy": "entropy", "kl": "kl", "loss": "loss", "grad_norm": "grad_norm", "lr": "learning_rate",
 }  # fmt: skip
-
-
-_RECOMPUTING = next(
-    name
-    for name in ("activation_checkpointing", "gradient_checkpointing")  # transformers has renamed it
-    if name in {one.name for one in fields(GRPOConfig)}
-)
-
-
-def trl_config(settings: Settings, folder: Path) -> Any:
-    """TRL's configuration of a run. Raises `BadInput` for a `trl` key that it does not have, and for sizes that do not
-    come out even over the processes."""
-    grpo, world = settings.grpo, int(os.environ.get("WORLD_SIZE", "1"))
-    unknown = sorted(set(settings.trl) - {one.name for one in fields(GRPOConfig)})
-    if unknown:
-        raise BadInput(f"trl.{unknown[0]} is no setting of TRL's GRPOConfig; remove it or mend its name")
-    if grpo.prompts % world:
-        raise BadInput(
-            f"grpo.prompts = {grpo.prompts} over {world} processes splits a group of {grpo.rollouts}: rewards compare "
-            f"whole groups; take {-(-grpo.prompts // world) * world}"
-        )
-    share = grpo.prompts // world * grpo.rollouts
-    micro = grpo.micro_batch or share
-    if share % micro:
-        raise BadInput(f"grpo.micro_batch = {micro} does not divide the {share} rollouts of a process; take a divisor")
-    on_cpu = not torch.cuda.is_available()
-    made = {
-        "output_dir": str(folder), "seed": settings.seed, "max_steps": grpo.steps, "use_cpu": on_cpu,
-        "bf16": settings.policy.dtype == "bfloat16" and not on_cpu, "per_device_train_batch_size": micro,
-        "gradient_accumulation_steps": share // micro, "num_generations": grpo.rollouts,
-        "num_iterations": grpo.iterations, "shuffle_dataset": False, "remove_unused_columns": False,
-        "learning_rate": grpo.learning_rate, "lr_scheduler_type": grpo.schedule, "warmup_steps": grpo.warmup_steps,
-        "weight_decay": grpo.weight_decay, "adam_beta2": grpo.adam_beta2, "max_grad_norm": grpo.max_grad_norm,
-        "temperature": grpo.temperature, "max_completion_length": grpo.max_new_tokens, "beta": grpo.kl,
-        "epsilon": grpo.clip_low, "epsilon_high": grpo.clip_high, "loss_type": grpo.loss, "entropy_coef": grpo.entropy,
-        _RECOMPUTING: False, "logging_steps": 1, "logging_nan_inf_filter": False, "disable_tqdm": True,
-        "log_completions": False, "save_strategy": "steps", "save_steps": settings.checkpoint.every,
-        "save_total_limit": settings.checkpoint.keep, "report_to": "trackio" if settings.trackio else "none",
-        "run_name": settings.name, "ddp_find_unused_parameters": False, "use_vllm": settings.vllm_url is not None,
-        "vllm_mode": "server", "vllm_server_base_url": settings.vllm_url,
-    }  # fmt: skip
-    return GRPOConfig(**{**made, **settings.trl})
 
 
 def _seeded(seed: int) -> None:

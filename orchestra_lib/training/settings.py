@@ -32,11 +32,15 @@ class Lora:
 
 @record
 class PolicySettings:
-    """The policy to train. `checkpoint` is a folder of weights and tokenizer; what None means the scale says."""
+    """The policy to train. `checkpoint` is a folder of weights and tokenizer; what None means the scale says.
+
+    With `recompute` activations are worked out again in the backward pass: less memory, a third more work.
+    """
 
     checkpoint: str | None = None
     dtype: Literal["float32", "bfloat16"] = "float32"
     attention: str = "sdpa"
+    recompute: bool = False
     lora: Lora | None = None
 
 
