@@ -44,10 +44,11 @@ from orchestra_lib.training.course import Exercise
 from orchestra_lib.training.plain_tokenizer import plain_tokenizer
 from orchestra_lib.training.rollouts import Player
 from orchestra_lib.training.run_folder import RunFolder
-from orchestra_lib.training.running import train, trl_config
+from orchestra_lib.training.running import train
 from orchestra_lib.training.sampler import Sampled
 from orchestra_lib.training.settings import Playing, Settings, resolve
 from orchestra_lib.training.trainer import OrchestraTrainer
+from orchestra_lib.training.trl_settings import trl_config
 from orchestra_lib.trajectory import Setting
 
 CALLS = 3

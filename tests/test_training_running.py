@@ -18,9 +18,10 @@ from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.importing import import_file
 from orchestra_lib.store.journal import Journal
 from orchestra_lib.training.run_folder import RunFolder, State
-from orchestra_lib.training.running import train, trl_config
+from orchestra_lib.training.running import train
 from orchestra_lib.training.settings import resolve
 from orchestra_lib.training.trainer import Diverged
+from orchestra_lib.training.trl_settings import trl_config
 
 ROOT = Path(__file__).resolve().parent.parent
 CLOCKS = {"at": None, "cpu_s": None, "rollout_cpu_s": None, "wall_s": None}

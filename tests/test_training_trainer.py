@@ -9,8 +9,8 @@ from toy_scale import ToyCourse, toy_network, toy_tokenizer
 from toy_training import plain, player, settings
 
 from orchestra_lib.errors import BadInput
-from orchestra_lib.training.running import trl_config
 from orchestra_lib.training.trainer import OrchestraTrainer
+from orchestra_lib.training.trl_settings import trl_config
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")
 
