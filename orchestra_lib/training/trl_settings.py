@@ -48,8 +48,9 @@ def trl_config(settings: Settings, folder: Path) -> Any:
         "epsilon": grpo.clip_low, "epsilon_high": grpo.clip_high, "loss_type": grpo.loss, "entropy_coef": grpo.entropy,
         _RECOMPUTING: settings.policy.recompute, "logging_steps": 1, "logging_nan_inf_filter": False,
         "disable_tqdm": True, "log_completions": False, "save_strategy": "steps",
-        "save_steps": settings.checkpoint.every, "save_total_limit": settings.checkpoint.keep, "report_to": "trackio" if settings.trackio else "none",
-        "run_name": settings.name, "ddp_find_unused_parameters": False, "use_vllm": settings.vllm_url is not None,
+        "save_steps": settings.checkpoint.every, "save_total_limit": settings.checkpoint.keep,
+        "report_to": "trackio" if settings.trackio else "none", "run_name": settings.name,
+        "ddp_find_unused_parameters": False, "use_vllm": settings.vllm_url is not None,
         "vllm_mode": "server", "vllm_server_base_url": settings.vllm_url,
     }  # fmt: skip
     return GRPOConfig(**{**made, **settings.trl})
