@@ -19,6 +19,7 @@ PAGES = (
     Page("/trajectories", "Trajectories", "Runs", "list"),
     Page("/compare", "Compare", "Compare", "compare"),
     Page("/reward", "Reward", "Reward", "scale"),
+    Page("/bias", "Bias", "Bias", "layers"),
     Page("/toolscale", "ToolScale", "ToolScale", "tree"),
     Page("/training", "Training", "Training", "curve"),
     Page("/tools", "Tools &amp; prices", "Tools", "wrench"),
@@ -53,6 +54,7 @@ def head(*, login: bool = False) -> str:
             "grade",
             "fork",
             "reward",
+            "bias",
             "toolscale",
             "training",
         )

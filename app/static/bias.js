@@ -1,0 +1,291 @@
+// The Bias page: whom each orchestrator calls, how far that is from the best choice, and what a choice follows.
+
+import { drift, front, indices, swaps } from "./biasdots.js";
+import { flow } from "./biasflow.js";
+import { heat } from "./biasheat.js";
+import { between, percent, short, signed } from "./biasmarks.js";
+import { byId, el, put } from "./dom.js";
+import { count, fineUsd, plain, plural } from "./format.js";
+import { icon } from "./icons.js";
+import * as keys from "./keys.js";
+import { simulatedBadge } from "./marks.js";
+import { Place } from "./place.js";
+import { Refused, getJson } from "./server.js";
+import { alertOf } from "./toolmarks.js";
+
+const MEASURES = ["calls", "usd", "seconds"];
+const SLICES = ["kind", "difficulty", "domain"];
+const TURNS = ["", "1", "2", "3", "4"];
+const ALARMS = 3;
+const COMMAND = "orchestra bias --swap 40 --orchestrator strongest";
+
+class Bias extends Place {
+  constructor() {
+    super("/bias");
+    this.report = null;
+    this.names = new Set();
+    this.intervals = true;
+    this.asked = null;
+    for (const id of ["orchestrator", "turn", ...SLICES]) byId(id).addEventListener("change", (event) => this.go({ [id]: event.target.value || null }));
+    for (const button of byId("measures").children) button.addEventListener("click", () => this.go({ of: button.dataset.measure === "calls" ? null : button.dataset.measure }));
+    let width = 0;
+    new ResizeObserver(() => {
+      if (width !== byId("bias").clientWidth && this.report) this.draw();
+      width = byId("bias").clientWidth;
+    }).observe(byId("bias"));
+  }
+
+  get measure() {
+    return MEASURES.includes(this.query.get("of")) ? this.query.get("of") : "calls";
+  }
+
+  /** The part of the address that the server reads. */
+  get scope() {
+    return new URLSearchParams([...this.query].filter(([name]) => !["of", "scale", "flow", "training"].includes(name)));
+  }
+
+  async show() {
+    const asked = this.scope.toString();
+    if (this.asked !== asked || !this.report) {
+      this.asked = asked;
+      try {
+        const found = await getJson(`/api/bias?${asked}`);
+        if (this.asked !== asked) return;
+        this.report = found;
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        this.report = null;
+        put(byId("told"), alertOf("This cannot be shown.", error.message));
+        put(byId("bias"), el("p", {}, el("a", { class: "wb-btn", href: "/bias", text: "All runs" })));
+        return;
+      }
+      for (const line of this.report.lines) this.names.add(line.orchestrator);
+    }
+    this.draw();
+    this.drawDrift();
+  }
+
+  draw() {
+    const { report } = this;
+    this.controls();
+    put(byId("told"), this.alarms());
+    put(
+      byId("say"),
+      report.simulated_calls ? simulatedBadge() : null,
+      report.simulated_calls ? ` experts in ${count(report.simulated_calls)} of ${plural(report.calls, "call")}` : `${plural(report.calls, "call")} in ${plural(report.runs, "run")}`,
+    );
+    if (!report.lines.length) {
+      put(byId("bias"), this.empty(), this.driftPanel());
+      return;
+    }
+    const what = { report, measure: this.measure, intervals: this.intervals, behind: (query, words) => this.behind(query, words) };
+    const plainly = this.query.get("scale") === "share" || (this.query.get("scale") !== "best" && !report.lines.some((one) => one.strongest_index.value !== null || one.own_index.value !== null));
+    const plots = { index: plot(), flow: plot(), swaps: plot(), front: plot() };
+    const chosen = report.lines.find((one) => one.orchestrator === this.query.get("flow")) ?? [...report.lines].sort((a, b) => b.calls - a.calls)[0];
+    put(
+      byId("bias"),
+      el(
+        "div",
+        { class: "bi-1" },
+        panel("Who calls what", `share of ${{ calls: "calls", usd: "cost", seconds: "time" }[this.measure]}, % · ▲ at least 20 points over the best choice`, [el("span", { class: "bi-key", "aria-hidden": "true" }, "0", el("i", {}), "75+ %")], heat(what)),
+        panel(
+          plainly ? "Share of the strongest and of its own" : "Index against the best choice",
+          plainly ? "share of calls, 95 %; dashed: the paper" : "share minus best, points, 95 %",
+          [el("span", { class: "bi-key", "aria-hidden": "true" }, el("i", { class: "dot" }), "strongest", el("i", { class: "sq" }), "own family"), this.scales(plainly)],
+          plots.index,
+          plainly ? el("p", { class: "wb-note", text: `Paper figure: ${report.paper.source}.` }) : null,
+        ),
+      ),
+      el(
+        "div",
+        { class: "bi-2" },
+        panel("What follows what", `${short(chosen.orchestrator, 24)}, ${plural(chosen.runs, "run")}`, [this.chooser(chosen)], plots.flow),
+        panel(
+          "Name, position or price?",
+          "points moved by a swap, 95 %",
+          [],
+          report.moves.length ? plots.swaps : state("No swaps were played", "The same tasks with names, order and prices permuted:", COMMAND),
+          report.moves.length ? el("p", { class: "wb-note", text: "Filled: the interval excludes 0. Under a wish for low cost the price should move a choice; name and place should not." }) : null,
+        ),
+        panel("Accuracy against cost", "by task, 95 %; the line is the Pareto front", [], this.graded ? plots.front : state("Nothing is graded", "Grade runs, and accuracy is drawn against cost:", "orchestra grade --all"), this.left()),
+      ),
+      this.driftPanel(),
+    );
+    const kinds = new Map(report.columns.map((column) => [column.model, column.kind]));
+    const steps = report.steps.filter((one) => one.orchestrator === chosen.orchestrator);
+    fill(plots.index, (width) => indices({ ...what, plainly, width }));
+    fill(plots.flow, (width) => flow({ ...what, steps, kinds, who: chosen.orchestrator, width }));
+    if (report.moves.length) fill(plots.swaps, (width) => swaps({ ...what, width }));
+    if (this.graded) fill(plots.front, (width) => front({ ...what, width }));
+    if (this.drifted) this.fillDrift();
+  }
+
+  get graded() {
+    return this.report.results.some((one) => one.accuracy.value !== null && one.usd.value > 0);
+  }
+
+  /** What the Pareto chart leaves out, and why. */
+  left() {
+    const some = this.report.results.filter((one) => one.accuracy.value === null || !(one.usd.value > 0));
+    if (!some.length || !this.graded) return null;
+    const words = some.slice(0, 4).map((one) => `${short(one.orchestrator)}: ${one.accuracy.value === null ? "ungraded" : one.usd.value === null ? "cost unknown" : "free"}`);
+    return el("p", { class: "wb-note", text: `Not drawn: ${words.join(", ")}${some.length > 4 ? ` and ${some.length - 4} more` : ""}.` });
+  }
+
+  controls() {
+    const { report, query } = this;
+    const chosen = (name) => query.get(name) ?? "";
+    const options = (id, pairs, hidden) => {
+      const select = byId(id);
+      put(select, pairs.map(([value, words]) => el("option", { value, text: words })));
+      select.value = chosen(id);
+      select.closest("label").hidden = hidden && !chosen(id);
+    };
+    const names = new Set([...this.names, ...(chosen("orchestrator") ? [chosen("orchestrator")] : [])]);
+    options("orchestrator", [["", "all"], ...[...names].sort().map((name) => [name, plain(name)])], false);
+    for (const name of SLICES) {
+      const values = Object.entries(report.values[name]);
+      options(name, [["", "all"], ...(values.length ? values.map(([value, runs]) => [value, `${plain(value)} (${count(runs)})`]) : chosen(name) ? [[chosen(name), plain(chosen(name))]] : [])], !values.length);
+    }
+    options("turn", TURNS.map((turn) => [turn, turn === "" ? "all" : turn === "4" ? "4 and later" : turn]), false);
+    for (const button of byId("measures").children) button.setAttribute("aria-pressed", String(button.dataset.measure === this.measure));
+  }
+
+  alarms() {
+    const some = this.report.lines.filter((one) => one.alarm);
+    return [
+      ...some.slice(0, ALARMS).map((one) => {
+        const { share, best, model } = one.alarm;
+        const words = `${plain(one.orchestrator)} to ${plain(model)}`;
+        return el(
+          "div",
+          { class: "wb-alert bad" },
+          icon("warn"),
+          el("span", {}, el("b", { text: `Collapse alarm: ${plain(one.orchestrator)}` }), ` sends ${percent(share.value)} % of its calls to ${plain(model)} (95 % interval ${percent(share.low)} to ${percent(share.high)}). ${best === null ? "What would be best is unknown, so this may be right." : `The best choice per task would send ${percent(best)} %.`}`),
+          el("button", { type: "button", text: `${plural(share.n, "call")} behind it`, on: { click: () => this.behind({ who: one.orchestrator, model: [model] }, words) } }),
+        );
+      }),
+      some.length > ALARMS ? el("p", { class: "wb-note", text: `and ${some.length - ALARMS} more: ${some.slice(ALARMS).map((one) => plain(one.orchestrator)).join(", ")}` }) : null,
+    ];
+  }
+
+  scales(plainly) {
+    const button = (scale, words, on) => el("button", { type: "button", "aria-pressed": String(on), text: words, on: { click: () => this.go({ scale }) } });
+    return el("span", { class: "wb-seg sm", role: "group", "aria-label": "Scale" }, button("best", "against best", !plainly), button("share", "share", plainly));
+  }
+
+  chooser(chosen) {
+    if (this.report.lines.length < 2) return null;
+    const select = el("select", { "aria-label": "Whose calls", on: { change: (event) => this.go({ flow: event.target.value }) } }, this.report.lines.map((one) => el("option", { value: one.orchestrator, text: plain(one.orchestrator) })));
+    select.value = chosen.orchestrator;
+    return el("label", { class: "bi-pick wb-sel sm", style: { "margin-left": "auto" } }, select);
+  }
+
+  empty() {
+    const narrowed = this.scope.size > 0;
+    return el("section", { class: "wb-panel" }, narrowed ? el("div", { class: "wb-state" }, el("h3", { text: "No run is in this slice" }), el("p", { text: "Drop a filter, and its runs come back." }), el("a", { class: "wb-btn primary", href: "/bias", text: "All runs" })) : state("No trajectory yet", "Run a task, or play simulated tasks with permuted offers:", COMMAND));
+  }
+
+  // ---- drift
+  driftPanel() {
+    this.driftHost = el("div", { class: "bi-drift" });
+    return this.driftHost;
+  }
+
+  async drawDrift() {
+    const run = this.query.get("training") ?? "";
+    if (this.drifted && (this.drifted.run === run || !run)) return this.fillDrift();
+    try {
+      this.drifted = await getJson(`/api/bias/drift?${new URLSearchParams({ run })}`);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      put(this.driftHost, alertOf("This training run cannot be shown.", error.message));
+      return undefined;
+    }
+    return this.fillDrift();
+  }
+
+  fillDrift() {
+    const { drifted } = this;
+    if (!drifted.run || !drifted.steps.length) return put(this.driftHost);
+    const host = plot();
+    const select = el("select", { "aria-label": "Training run", on: { change: (event) => this.go({ training: event.target.value }) } }, drifted.runs.map((one) => el("option", { value: one, text: plain(one) })));
+    select.value = drifted.run;
+    const { change } = drifted;
+    const told = change.value === null ? "too few steps for a drift" : `last fifth less first fifth: ${signed(change.value)} points ${between(change, signed)}`;
+    put(
+      this.driftHost,
+      panel("Drift in training", `share of calls to the strongest tool, by step; ${told}`, [el("label", { class: "bi-pick wb-sel sm", style: { "margin-left": "auto" } }, select), el("a", { class: "wb-btn sm", href: `/training?${new URLSearchParams({ run: drifted.run })}`, text: "Open the run" })], host, el("p", { class: "wb-note", text: "Simulated experts. The band is 95 % with rollouts as units." })),
+    );
+    fill(host, (width) => drift({ found: drifted, width }));
+    return undefined;
+  }
+
+  // ---- what is behind a mark
+  async behind(mark, words) {
+    const query = this.scope;
+    for (const [name, value] of Object.entries(mark)) for (const one of [value].flat()) query.append(name, one);
+    const dialog = byId("behind");
+    const close = el("button", { class: "wb-btn ghost sm", type: "button", text: "Close", on: { click: () => dialog.close() } });
+    put(dialog, el("header", {}, el("h2", { id: "behind-title", text: plain(words) })), el("p", { class: "wb-note", text: "…" }), el("div", { class: "bi-foot" }, close));
+    dialog.showModal();
+    try {
+      const found = await getJson(`/api/bias/runs?${query}`);
+      const all = new URLSearchParams(mark.who ? { orchestrator: mark.who } : {});
+      const column = mark.model?.length === 1 ? this.report.columns.find((one) => one.model === mark.model[0]) : null;
+      if (column?.tool) all.set("tool", column.tool);
+      put(
+        dialog,
+        el("header", {}, el("h2", { id: "behind-title", text: plain(words) })),
+        el("p", { class: "wb-note", text: `${plural(found.count, "run")} behind it${found.count > found.runs.length ? `, the latest ${found.runs.length} of them` : ""}` }),
+        el("ol", { tabindex: "0", "aria-label": "Runs" }, found.runs.map(row)),
+        el("div", { class: "bi-foot" }, el("a", { class: "wb-btn sm", href: `/trajectories?${all}`, text: column?.tool || !mark.model ? "Open in Trajectories" : "All of this orchestrator" }), close),
+      );
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      put(dialog, el("h2", { id: "behind-title", text: plain(words) }), alertOf("The runs could not be read.", error.message), el("div", { class: "bi-foot" }, close));
+    }
+  }
+
+  turn(by) {
+    const at = TURNS.indexOf(this.query.get("turn") ?? "");
+    return this.go({ turn: TURNS[(at + by + TURNS.length) % TURNS.length] || null });
+  }
+}
+
+function row(run) {
+  const outcome = run.outcome === null ? "ungraded" : run.outcome ? "solved" : "not solved";
+  return el("li", {}, el("a", { href: `/trajectories?${new URLSearchParams({ run: run.id })}` }, el("span", { text: plain(run.title) }), el("span", { text: `${outcome} · ${plural(run.calls ?? 0, "call")}` }), el("span", { text: run.cost_usd === null ? "—" : fineUsd(run.cost_usd) })));
+}
+
+const plot = () => el("div", { class: "bi-plot" });
+const fill = (host, make) => put(host, make(Math.max(260, host.clientWidth)));
+
+function panel(title, note, actions, ...body) {
+  return el("section", { class: "wb-panel" }, el("header", {}, el("h2", { text: title }), el("p", { text: note }), actions), body);
+}
+
+function state(title, words, command) {
+  return el("div", { class: "wb-state" }, el("h3", { text: title }), el("p", { text: words }), el("code", { text: command }));
+}
+
+export async function start() {
+  const page = new Bias();
+  const waiting = setTimeout(() => put(byId("bias"), el("div", { class: "wb-skel", "aria-hidden": "true" })), 300);
+  keys.start({
+    s: { words: "share of calls, cost, time", brief: "share", run: () => page.go({ of: MEASURES[(MEASURES.indexOf(page.measure) + 1) % 3] }) },
+    i: {
+      words: "intervals on, off",
+      brief: "intervals",
+      run: () => {
+        page.intervals = !page.intervals;
+        if (page.report) page.draw();
+      },
+    },
+    ArrowRight: { words: "next turn", shown: "← →", brief: "slice", run: () => page.turn(1) },
+    ArrowLeft: { words: "turn before", shown: "←", run: () => page.turn(-1) },
+    Enter: { words: "trajectories behind the mark", brief: "trajectories behind the mark", run: () => false },
+  });
+  await page.show();
+  clearTimeout(waiting);
+}
