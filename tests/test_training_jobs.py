@@ -69,3 +69,4 @@ def test_without_the_programs_and_with_failing_ones_it_is_one_line(programs, tmp
 
 def test_commands_are_shown_without_the_machines_paths():
     assert shown(Slurm().command("configs/h100.toml")) == "sbatch --parsable launch/slurm.sbatch configs/h100.toml"
+    assert "--working-dir . -- python launch/ray_job.py c.toml" in shown(Ray().command("c.toml"))

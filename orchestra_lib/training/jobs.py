@@ -78,7 +78,8 @@ class Ray:
 
 def shown(command: Sequence[str]) -> str:
     """A command for a person, with paths as they are seen from the project's folder."""
-    return shlex.join(part.replace(f"{LAUNCH.parent}/", "") for part in command)
+    root = str(LAUNCH.parent)
+    return shlex.join("." if part == root else part.removeprefix(f"{root}/") for part in command)
 
 
 def _flags(sets: Sequence[str]) -> list[str]:
