@@ -126,7 +126,8 @@ def test_rollouts_of_a_step_open_as_trajectories(opened):
     expect(page.get_by_label("Step", exact=True)).to_have_value("1")
     page.get_by_role("button", name="Open sample 2 as a trajectory").first.click()
     page.wait_for_url("**/trajectories?run=train-1-0-1")
-    expect(page.locator(".tr-task")).to_contain_text("[simulated")
+    ready(page)
+    expect(page.locator(".tr-task")).to_contain_text("[simulated", timeout=60_000)
     expect(page.locator(".tr-det").get_by_text("simulated", exact=True).first).to_be_visible()
 
 
