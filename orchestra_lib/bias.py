@@ -32,7 +32,10 @@ MOST = 0.6
 
 @record
 class Estimate:
-    """A figure with its 95 % interval; None where it, or the interval, is unknown. `n` counts calls, `tasks` tasks."""
+    """A figure with its 95 % interval; None where it, or the interval, is unknown.
+
+    `n` counts calls, `tasks` the tasks, or groups of tasks, over which the variance was taken.
+    """
 
     value: float | None
     low: float | None = None

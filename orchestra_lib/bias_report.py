@@ -16,6 +16,7 @@ from orchestra_lib.store.bias_sums import BiasSums, Facts, Row, Scope
 from orchestra_lib.store.store import Store
 from orchestra_lib.swap_pairs import Move, moves
 
+_EVERYTHING = Scope()
 INDICES = ("strongest", "strongest_index", "own", "own_index")
 
 
@@ -114,9 +115,10 @@ class BiasReport:
     values: Mapping[str, Mapping[str, int]]
 
 
-def bias_report(store: Store, profiles: Mapping[str, Profile], scope: Scope = Scope()) -> BiasReport:
+def bias_report(store: Store, profiles: Mapping[str, Profile], scope: Scope = _EVERYTHING) -> BiasReport:
     """The report; `profiles` by the name that prices them. Raises `StoreFault`."""
     sums = BiasSums(store, scope)
+    outcomes = sums.results()
     setups = sums.setups()
     facts = {
         row["setup"]: judged(row["offers"], row["preference"], row["kind"], row["difficulty"], profiles)
@@ -125,8 +127,9 @@ def bias_report(store: Store, profiles: Mapping[str, Profile], scope: Scope = Sc
     columns = _columns(setups, facts)
     labels = {column.model: column.model for column in columns}
     families = {column.model: bias.family(column.model) for column in columns}
-    results = _results(sums.results())
-    lines = _Lines(setups, facts, families).lines(sums, labels)
+    results = _results(outcomes)
+    tasks = {row["orchestrator"]: int(row["tasks"]) for row in outcomes}
+    lines = _Lines(setups, facts, families, tasks).lines(sums, labels)
     simulated = {column.model for column in columns if column.simulated}
     return BiasReport(
         runs=sum(one.runs for one in results),
@@ -142,8 +145,14 @@ def bias_report(store: Store, profiles: Mapping[str, Profile], scope: Scope = Sc
 
 
 class _Lines:
-    def __init__(self, setups: Sequence[Row], facts: Mapping[int, Judged], families: Mapping[str, str | None]) -> None:
-        self._families = families
+    def __init__(
+        self,
+        setups: Sequence[Row],
+        facts: Mapping[int, Judged],
+        families: Mapping[str, str | None],
+        tasks: Mapping[str, int],
+    ) -> None:
+        self._families, self._tasks = families, tasks
         self._setups: dict[str, list[Row]] = defaultdict(list)
         for row in setups:
             self._setups[row["orchestrator"]].append(row)
@@ -185,7 +194,7 @@ class _Lines:
             family=self._own[name],
             runs=sum(row["runs"] for row in setups),
             calls=calls,
-            tasks=0 if whole is None else whole["tasks"],
+            tasks=self._tasks[name],
             simulated=any(one["simulated"] for row in setups for one in row["offers"]),
             best_known=told / calls if calls else None,
             cells=cells,
@@ -308,7 +317,7 @@ def _columns(setups: Sequence[Row], facts: Mapping[int, Judged]) -> tuple[Column
 
 
 def _results(rows: Sequence[Row]) -> tuple[Result, ...]:
-    accuracies = [bias.shares(*(row[name] for name in ("y", "yy", "yn", "n", "nn", "tasks")))[0] for row in rows]
+    accuracies = [bias.shares(*(row[name] for name in ("y", "yy", "yn", "n", "nn", "graded_tasks")))[0] for row in rows]
     costs = [
         Estimate(value=None)
         if row["mean_usd"] is None

@@ -1,6 +1,6 @@
 // The Bias page: whom each orchestrator calls, how far that is from the best choice, and what a choice follows.
 
-import { drift, front, indices, swaps } from "./biasdots.js";
+import { drift, front, indices, silent, swaps } from "./biasdots.js";
 import { flow } from "./biasflow.js";
 import { heat } from "./biasheat.js";
 import { between, percent, short, signed } from "./biasmarks.js";
@@ -87,12 +87,13 @@ class Bias extends Place {
       el(
         "div",
         { class: "bi-1" },
-        panel("Who calls what", `share of ${{ calls: "calls", usd: "cost", seconds: "time" }[this.measure]}, % · ▲ at least 20 points over the best choice`, [el("span", { class: "bi-key", "aria-hidden": "true" }, "0", el("i", {}), "75+ %")], heat(what)),
+        panel("Who calls what", this.measure === "calls" ? "share of calls, % · ▲ at least 20 points over the best choice" : `share of ${this.measure === "usd" ? "cost" : "time"}, %; the first row is of calls`, [el("span", { class: "bi-key", "aria-hidden": "true" }, "0", el("i", {}), "75+ %")], heat(what)),
         panel(
           plainly ? "Share of the strongest and of its own" : "Index against the best choice",
           plainly ? "share of calls, 95 %; dashed: the paper" : "share minus best, points, 95 %",
           [el("span", { class: "bi-key", "aria-hidden": "true" }, el("i", { class: "dot" }), "strongest", el("i", { class: "sq" }), "own family"), this.scales(plainly)],
           plots.index,
+          silent(report, plainly) ? el("p", { class: "wb-note", text: `Own family: unknown of all here, ${silent(report, plainly)}.` }) : null,
           plainly ? el("p", { class: "wb-note", text: `Paper figure: ${report.paper.source}.` }) : null,
         ),
       ),

@@ -4,7 +4,6 @@ import { svg } from "./dom.js";
 import { plain, plural } from "./format.js";
 import { between, chart, dot, line, mark, percent, short, signed, text } from "./biasmarks.js";
 
-const ROW = 34;
 const SERIES = [
   ["strongest", "ink", false],
   ["own", "accent", true],
@@ -12,13 +11,15 @@ const SERIES = [
 
 /** `plainly` shows shares on a scale from 0 with the paper's as dashed lines, else distances to the best choice. */
 export function indices({ report, width, intervals, plainly, behind }) {
+  const series = SERIES.filter(([what]) => what !== "own" || !silent(report, plainly));
+  const row = 6 + 14 * series.length;
   const left = Math.min(150, width * 0.32);
   const right = width - 24;
   const low = plainly ? 0 : Math.min(-0.2, ...values(report, "_index").map((found) => found.low ?? found.value)) - 0.02;
   const x = (value) => left + ((value - low) / (1 - low)) * (right - left);
-  const paper = plainly ? report.paper.pilot : [];
+  const paper = plainly ? [...report.paper.pilot].sort((a, b) => b.share - a.share) : [];
   const top = plainly ? 30 + 14 * paper.length : 26;
-  const bottom = top + ROW * report.lines.length;
+  const bottom = top + row * report.lines.length;
   const ticks = [-1, -0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8, 1].filter((at) => at >= low && (width > 420 || Math.round(at * 10) % 4 === 0));
   return chart(
     width,
@@ -33,11 +34,11 @@ export function indices({ report, width, intervals, plainly, behind }) {
       text(x(one.share) - 4, 12 + 14 * n, `paper: ${one.orchestrator} ${one.words}, ${percent(one.share)} %`, { "text-anchor": "end" }),
     ]),
     report.lines.map((one, n) => {
-      const y = top + ROW * n;
+      const y = top + row * n;
       return [
-        text(left - 10, y + 18, short(one.orchestrator, Math.floor(left / 7)), { class: "ink", "text-anchor": "end" }),
-        line(left, y + ROW - 4, right, y + ROW - 4, { class: "g" }),
-        SERIES.map(([what, look, square], at) => {
+        text(left - 10, y + row / 2 + 1, short(one.orchestrator, Math.floor(left / 7)), { class: "ink", "text-anchor": "end" }),
+        line(left, y + row - 4, right, y + row - 4, { class: "g" }),
+        series.map(([what, look, square], at) => {
           const key = plainly ? what : `${what}_index`;
           const [found, at_y] = [one[key], y + 8 + 14 * at];
           if (found.value === null) return text(x(0) + 6, at_y + 4, `— ${one.why[key] ?? ""}`.slice(0, Math.floor((right - x(0)) / 5.6)));
@@ -48,6 +49,13 @@ export function indices({ report, width, intervals, plainly, behind }) {
       ];
     }),
   );
+}
+
+/** Why nobody's own family can be told, where it is the same for all; such rows would say it over and over. */
+export function silent(report, plainly) {
+  const key = plainly ? "own" : "own_index";
+  const reasons = new Set(report.lines.map((one) => (one[key].value === null ? (one.why[key] ?? "it is unknown") : "")));
+  return reasons.size === 1 ? [...reasons][0] : "";
 }
 
 const values = (report, rest) => report.lines.flatMap((one) => SERIES.map(([what]) => one[what + rest])).filter((found) => found.value !== null);
@@ -97,12 +105,14 @@ export function front({ report, width, intervals, behind }) {
   const costs = known.flatMap((one) => [one.usd.low ?? one.usd.value, one.usd.high ?? one.usd.value]);
   const [least, most] = [Math.log10(Math.min(...costs)) - 0.15, Math.log10(Math.max(...costs)) + 0.15];
   const x = (usd) => left + ((Math.log10(usd) - least) / (most - least || 1)) * (right - left);
-  const from = Math.max(0, Math.floor((Math.min(...known.map((one) => one.accuracy.low ?? one.accuracy.value)) - 0.02) * 10) / 10);
+  const lowest = Math.max(0, Math.min(...known.map((one) => one.accuracy.low ?? one.accuracy.value)) - 0.02);
+  const step = lowest > 0.45 ? 0.1 : 0.2;
+  const from = Math.floor(lowest / step + 1e-9) * step;
   const y = (share) => bottom - ((share - from) / (1 - from || 1)) * (bottom - top);
   const decades = [];
   for (let at = Math.ceil(least); at <= most; at++) decades.push(10 ** at);
   if (decades.length < 2) decades.push(10 ** least * 1.1, 10 ** most / 1.1);
-  const levels = Array.from({ length: 6 }, (_, n) => from + ((1 - from) * n) / 5);
+  const levels = Array.from({ length: Math.round((1 - from) / step) + 1 }, (_, n) => from + step * n);
   const edge = [...known].filter((one) => one.front).sort((a, b) => a.usd.value - b.usd.value);
   const path = edge.map((one, n) => (n ? `H${x(one.usd.value)}V${y(one.accuracy.value)}` : `M${x(one.usd.value)} ${y(one.accuracy.value)}`)).join("");
   const taken = [];

@@ -18,6 +18,11 @@ from orchestra_lib.store.uses import LATE
 MOST_SETUPS = 5_000
 """Of more setups than these the most frequent ones are known; runs in the others have no best choice."""
 
+MANY_TASKS, GROUPS = 8_000, 1_024
+"""More tasks than these are put into random groups of equal chance, which take the place of tasks in variances: the
+method of random groups (Wolter, Introduction to Variance Estimation, 2nd ed., chapter 2)."""
+_EVERY = 2**63
+
 MOST_SWAPS = 20_000
 """So many runs of tasks that were played under several offers are looked at, the latest first."""
 
@@ -30,26 +35,21 @@ _PLACED = f"""SELECT id, started_at, orchestrator, status, outcome, cost_usd, si
     list_extract({list(DIFFICULTIES)}, (number // {len(KINDS)} % {len(DIFFICULTIES)} + 1)::INTEGER) AS difficulty,
     FROM (SELECT *, {_NUMBER} AS number FROM trajectories WHERE offers IS NOT NULL AND status <> 'running')"""  # noqa: S608  # our own words
 _USED = """used AS (
-    SELECT orchestrator, task, setup, u.tool AS tool, u.model AS model, u.kind AS kind, u.turn AS turn,
-        u.calls AS calls, u.usd AS usd, u.seconds AS seconds
-    FROM (SELECT orchestrator, task, setup, unnest(uses) AS u FROM runs)
+    SELECT orchestrator, task, setup, u.model AS model, u.calls AS calls, u.usd AS usd, u.seconds AS seconds
+    FROM (SELECT orchestrator, task % $groups::UBIGINT AS task, setup, unnest(uses) AS u FROM runs)
     WHERE $turn IS NULL OR u.turn = $turn)"""
 _SETUPS = """SELECT orchestrator, setup, any_value(offers) AS offers, any_value(preference) AS preference,
     any_value(kind) AS kind, any_value(difficulty) AS difficulty, count(*) AS runs,
-    coalesce(sum(list_sum(list_transform(list_filter(uses, lambda u: $turn IS NULL OR u.turn = $turn),
-        lambda u: u.calls))), 0)::BIGINT AS calls
+    coalesce(sum(list_sum(list_transform({uses}, lambda u: u.calls))), 0)::BIGINT AS calls
 FROM runs GROUP BY orchestrator, setup ORDER BY runs DESC, setup LIMIT $most"""
-_SHARES = """, per AS (
-    SELECT orchestrator, task, label, any_value(used.kind) AS kind, any_value(tool) AS tool, sum(calls)::DOUBLE AS x,
-        sum(usd) AS usd, count(*) - count(usd) AS unpriced, sum(seconds) AS seconds,
-        count(*) - count(seconds) AS untimed
-    FROM used JOIN (SELECT unnest($models) AS model, unnest($labels) AS label) USING (model)
-    WHERE label IS NOT NULL GROUP BY orchestrator, task, label),
-whole AS (SELECT orchestrator, task, sum(calls)::DOUBLE AS n FROM used GROUP BY ALL)
-SELECT orchestrator, label, any_value(kind) AS kind, min(tool) AS tool, count(DISTINCT tool) AS tools,
-    sum(x) AS x, sum(x * x) AS xx, sum(x * n) AS xn, sum(usd) AS usd, sum(unpriced) AS unpriced,
-    sum(seconds) AS seconds, sum(untimed) AS untimed
-FROM per JOIN whole USING (orchestrator, task) GROUP BY orchestrator, label
+_SHARES = """, per AS MATERIALIZED (
+    SELECT orchestrator, task, label, sum(calls)::DOUBLE AS x, sum(usd) AS usd, count(*) - count(usd) AS unpriced,
+        sum(seconds) AS seconds, count(*) - count(seconds) AS untimed
+    FROM used LEFT JOIN (SELECT unnest($models) AS model, unnest($labels) AS label) USING (model) GROUP BY ALL),
+whole AS MATERIALIZED (SELECT orchestrator, task, sum(x) AS n FROM per GROUP BY ALL)
+SELECT orchestrator, label, sum(x) AS x, sum(x * x) AS xx, sum(x * n) AS xn, sum(usd) AS usd,
+    sum(unpriced) AS unpriced, sum(seconds) AS seconds, sum(untimed) AS untimed
+FROM per JOIN whole USING (orchestrator, task) WHERE label IS NOT NULL GROUP BY orchestrator, label
 UNION ALL BY NAME
 SELECT orchestrator, sum(n) AS n, sum(n * n) AS nn, count(*) AS tasks FROM whole GROUP BY orchestrator"""
 _INDICES = """, strong AS (SELECT unnest($strong_setups)::UBIGINT AS setup, unnest($strong_models) AS model, true AS strong),
@@ -87,8 +87,8 @@ _RESULTS = """, per AS (
         avg(cost_usd) AS mean_usd, bool_or(simulated) AS simulated, bool_or(nominal) AS nominal
     FROM runs GROUP BY ALL)
 SELECT orchestrator, sum(runs) AS runs, sum(n) AS n, sum(n * n) AS nn, sum(y) AS y, sum(y * y) AS yy,
-    sum(y * n) AS yn, count(*) FILTER (n > 0) AS tasks, sum(priced) AS priced, avg(mean_usd) AS mean_usd,
-    stddev_samp(mean_usd) AS deviation, count(mean_usd) AS priced_tasks, bool_or(simulated) AS simulated,
+    sum(y * n) AS yn, count(*) AS tasks, count(*) FILTER (n > 0) AS graded_tasks, sum(priced) AS priced,
+    avg(mean_usd) AS mean_usd, stddev_samp(mean_usd) AS deviation, count(mean_usd) AS priced_tasks, bool_or(simulated) AS simulated,
     bool_or(nominal) AS nominal
 FROM per GROUP BY orchestrator ORDER BY orchestrator"""
 _SWAPS = """, several AS (
@@ -148,6 +148,7 @@ class BiasSums:
 
     def __init__(self, store: Store, scope: Scope) -> None:
         self._store, self._turn = store, scope.turn
+        self._groups = _EVERY
         clause, parameters = where(scope.wanted)
         slices = {name: value for name in ("kind", "difficulty", "domain") if (value := getattr(scope, name))}
         inner = " AND ".join([f"{name} = $slice_{name}" for name in slices] or ["true"])
@@ -158,20 +159,24 @@ class BiasSums:
 
     def setups(self) -> Sequence[Row]:
         """For each orchestrator and setup: its offers, wishes and kind of task, its runs and calls."""
-        return self._ask(_SETUPS, turn=self._turn, most=MOST_SETUPS)
+        narrowed = {} if self._turn is None else {"turn": self._turn}
+        uses = "list_filter(uses, lambda u: u.turn = $turn)" if narrowed else "uses"
+        return self._ask(_SETUPS.format(uses=uses), most=MOST_SETUPS, **narrowed)
 
     def shares(self, labels: Mapping[str, str | None]) -> Sequence[Row]:
         """By orchestrator and label of the called expert: sums of calls, cost and seconds, where all are known.
 
         A row without a label has the sums over all calls of the orchestrator.
         """
-        return self._ask(f", {_USED}{_SHARES}", turn=self._turn, models=[*labels], labels=[*labels.values()])
+        return self._ask(
+            f", {_USED}{_SHARES}", turn=self._turn, groups=self._groups, models=[*labels], labels=[*labels.values()]
+        )
 
     def indices(self, facts: Facts) -> Sequence[Row]:
         """By orchestrator the sums of `strongest`, `own`, and of both less the best choice's (`…_index`)."""
         columns = {name: list(getattr(facts, name)) for name in _FACT_COLUMNS}
         return self._ask(
-            f", {_USED}{_INDICES}", turn=self._turn, **columns,
+            f", {_USED}{_INDICES}", turn=self._turn, groups=self._groups, **columns,
             models=[*facts.families], families=[*facts.families.values()],
             orchestrators=[*facts.own], own=[*facts.own.values()],
         )  # fmt: skip
@@ -181,8 +186,11 @@ class BiasSums:
         return self._ask(_PATHS)
 
     def results(self) -> Sequence[Row]:
-        """By orchestrator: outcomes and costs of its tasks."""
-        return self._ask(_RESULTS)
+        """By orchestrator: outcomes and costs of its tasks. Asked first, it decides whether tasks are grouped."""
+        found = self._ask(_RESULTS)
+        if sum(row["tasks"] for row in found) > MANY_TASKS:
+            self._groups = GROUPS
+        return found
 
     def swaps(self) -> Sequence[Row]:
         """Runs of tasks that one orchestrator played under several offers, the latest first."""
