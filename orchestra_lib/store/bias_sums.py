@@ -88,8 +88,8 @@ _RESULTS = """, per AS (
     FROM runs GROUP BY ALL)
 SELECT orchestrator, sum(runs) AS runs, sum(n) AS n, sum(n * n) AS nn, sum(y) AS y, sum(y * y) AS yy,
     sum(y * n) AS yn, count(*) AS tasks, count(*) FILTER (n > 0) AS graded_tasks, sum(priced) AS priced,
-    avg(mean_usd) AS mean_usd, stddev_samp(mean_usd) AS deviation, count(mean_usd) AS priced_tasks, bool_or(simulated) AS simulated,
-    bool_or(nominal) AS nominal
+    avg(mean_usd) AS mean_usd, stddev_samp(mean_usd) AS deviation, count(mean_usd) AS priced_tasks,
+    bool_or(simulated) AS simulated, bool_or(nominal) AS nominal
 FROM per GROUP BY orchestrator ORDER BY orchestrator"""
 _SWAPS = """, several AS (
     SELECT orchestrator, task, preference FROM runs GROUP BY ALL HAVING count(DISTINCT hash(offers)) > 1)
