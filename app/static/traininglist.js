@@ -22,7 +22,6 @@ const HEADS = [
   ["Follows its wish", ""],
   ["Malformed", "n"],
   ["Strongest", "n"],
-  ["Started", ""],
 ];
 
 export class RunList {
@@ -118,7 +117,7 @@ export class RunList {
         { scope: "row" },
         this.page.link({ ...OF_A_RUN, run: run.id }, { class: "tn-name" }, plain(run.title)),
         run.simulated ? simulatedBadge(true) : null,
-        el("small", { class: "tn-where", text: plain(run.id === run.title ? (run.config.scale ?? "") : run.folder) }),
+        el("small", { class: "tn-where", title: plain(run.folder), text: whereWords(run) }),
       ),
       el("td", {}, stateChip(run.state), run.alarms ? el("span", { class: "tn-alarms", title: "Steps with an alarm" }, icon("warn", true), ` ${run.alarms}`) : null, run.message && !GOING.has(run.state) ? el("span", { class: "wb-note tn-why", title: plain(run.message), text: plain(run.message) }) : null),
       el("td", { class: "n" }, progress(run)),
@@ -128,7 +127,6 @@ export class RunList {
       el("td", {}, wishes.length ? wishes.map(([aim, value]) => el("span", { class: "tn-wish" }, `${aimWords(aim).replace(" wish", "")} `, el("b", { text: share(value) }))) : unknown("no preference was drawn in the last steps")),
       figure(figures.malformed_rate, share),
       figure(figures.strongest_share, share),
-      el("td", { class: "wb-mut", text: run.started_at ? when(run.started_at) : "" }),
     );
   }
 
@@ -215,6 +213,13 @@ export class RunList {
       ),
     );
   }
+}
+
+/** Below a run's name: what it trains and since when, or where it lies. */
+function whereWords(run) {
+  if (run.id.startsWith("shipped:")) return "ships with the workbench";
+  const place = run.id === run.title ? run.config.scale : run.folder;
+  return [place, run.started_at ? when(run.started_at) : null].filter(Boolean).map(plain).join(" · ");
 }
 
 function progress(run) {
