@@ -7,8 +7,11 @@ by `GRPOTrainer` both times: once with TRL's `environment_factory`, whose loop p
 another's, once with our `rollout_func`, which besides keeps the whole record of each. Both are given the same moves
 word for word, so that only the loops differ. Seconds are wall time, since waiting is what is compared, without the
 seconds in which the process waited for a core that others had, as the scheduler counts them (Linux; elsewhere keep
-the machine free); but never less than three waits and the CPU time, since a tool's wait may pass meanwhile. A step without waiting comes before, so that nothing is done for the first time. Then CPU seconds of
-this process for a step of `configs/tiny.toml` at 96 rollouts, and the share that playing has of them.
+the machine free); but never less than three waits and the CPU time, since a tool's wait may pass meanwhile. A step
+without waiting comes before, so that nothing is done for the first time.
+
+Then CPU seconds of this process for a step of `configs/tiny.toml` at 96 rollouts, and the share that playing has of
+them.
 """
 
 import os
