@@ -312,6 +312,43 @@ def test_domains_are_played_and_judged_in_their_domain(tmp_path):
         load_suite("domains:nowhere", tmp_path)
 
 
+TOOLKIT = """
+class Tools:
+    def __init__(self, db): self.db = db
+    def pay(self, name: str) -> str:
+        'Pay somebody.'
+        self.db["people"][name]["paid"] = True
+        return "paid"
+    pay.__tool__ = True
+    pay.__tool_type__ = "write"
+"""
+
+
+def test_published_tasks_are_judged_by_the_database_they_leave(tmp_path):
+    folder = tmp_path / "payroll"
+    folder.mkdir()
+    (folder / "db.json").write_text('{"people": {"Ada": {"paid": false}, "Bo": {"paid": false}}}')
+    (folder / "policy.md").write_text("Pay whom you are asked to pay.")
+    (folder / "tools.py").write_text(TOOLKIT, "utf-8")
+    told = {"user_scenario": {"instructions": "Pay Ada."}}
+    golden = {"actions": [{"name": "pay", "arguments": {"name": "Ada"}}]}
+    tasks = [{"id": name, **told, "evaluation_criteria": golden} for name in "ab"]
+    tasks.append({"id": "d", "user_scenario": {"instructions": "Ada, please."}, "evaluation_criteria": golden})
+    tasks.append({**tasks[0], "id": "c", "initial_state": {"initialization_data": {}}})
+    (folder / "tasks.json").write_text(json.dumps(tasks))
+    suite = load_suite("toolscale", tmp_path, tau2=folder, toolkit=f"{folder / 'tools.py'}:Tools")
+    assert dict(suite.left_out) == {"begins with a changed database": 1, "repeated": 1}
+    others = Others(
+        pays=Scripted([[("pay", {"name": "Ada"})], "Done."], name="pays"),
+        errs=Scripted([[("pay", {"name": "Bo"})], "Done."], name="errs"),
+    )
+    made = evaluated(tmp_path, suite, others=others, orchestrators=("pays", "errs"), seeds=1)
+    assert [(line.done, line.solved, line.ungraded) for line in made.lines] == [(2, 2, 0), (2, 0, 0)]
+    assert "without a user" in made.notes[0]
+    with pytest.raises(BadInput, match="give --tau2 FOLDER"):
+        load_suite("toolscale", tmp_path)
+
+
 @pytest.mark.parametrize("name, file, count", [("frames", "frames.jsonl", 824), ("gsm8k", "gsm8k_test.jsonl", 1319)])
 def test_published_suites_are_read(tmp_path, name, file, count):
     if not (DATA / file).is_file():

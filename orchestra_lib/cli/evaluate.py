@@ -37,6 +37,10 @@ def evaluation(
     ] = None,
     path: Annotated[Path | None, typer.Option(help="Your copy of the suite: JSONL, JSON or Parquet.")] = None,
     columns: Annotated[str | None, typer.Option(help="A file's columns of other names: question=q,answer=a.")] = None,
+    tau2: Annotated[Path | None, typer.Option(help="toolscale: a domain's folder in tau2's form.")] = None,
+    toolkit: Annotated[
+        str | None, typer.Option(help="toolscale: its tools in your checkout, tools.py:ClassName. Runs your code.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="So many tasks, drawn by --draw; more hold the fewer.")] = None,
     draw: Annotated[int, typer.Option(help="The seed by which tasks are drawn, or simulated ones made.")] = 0,
     seeds: Annotated[int, typer.Option(help="Play each task so often, each time with a seed of its own.")] = 3,
@@ -71,7 +75,7 @@ def evaluation(
             f"--cost-limit {cost_limit:g} for one run is above --budget-usd {budget_usd:g} for all of them; "
             "lower the first or raise the second"
         )
-    tasks = load_suite(suite, home(), path=path, limit=limit, draw=draw, columns=columns)
+    tasks = load_suite(suite, home(), path=path, limit=limit, draw=draw, columns=columns, tau2=tau2, toolkit=toolkit)
     given = resolve(None, [], {"task": "any", **flags, **preference_flags(prefer)})
     named = tool_names(tools)
     wanted = Wanted(

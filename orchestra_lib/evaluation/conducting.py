@@ -12,8 +12,10 @@ from orchestra_lib.errors import Fault
 from orchestra_lib.evaluation.facts import Facts, last_of, runs_of
 from orchestra_lib.evaluation.plan import Cell, Plan, run_id
 from orchestra_lib.evaluation.purse import Purse
+from orchestra_lib.evaluation.toolscale import Scene
 from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunFinished, RunStarted
 from orchestra_lib.grading import Wish
+from orchestra_lib.grouping import NO_REWARD
 from orchestra_lib.pricing import Attempt, PriceTable, cost_usd, total
 from orchestra_lib.record import record
 from orchestra_lib.trajectory import StopReason
@@ -84,9 +86,16 @@ class Conducting:
     """
 
     def __init__(
-        self, workbench: Workbench, plan: Plan, purse: Purse, *, concurrency: int, told: Callable[[Step], None]
+        self,
+        workbench: Workbench,
+        plan: Plan,
+        purse: Purse,
+        *,
+        concurrency: int,
+        told: Callable[[Step], None],
+        scene: Scene | None = None,
     ) -> None:
-        self._workbench, self._plan, self._purse = workbench, plan, purse
+        self._workbench, self._plan, self._purse, self._scene = workbench, plan, purse, scene
         self._concurrency, self._told = concurrency, told
         self._strikes: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
@@ -130,7 +139,7 @@ class Conducting:
             async with aclosing(self._begin(cell, run, cancel)) as events:
                 async for event in events:
                     seen.see(event)
-            if (graded := await self._judged(run, seen)) is not None:
+            if (graded := await self._judged(cell, run, seen)) is not None:
                 seen.grade(graded)
         finally:
             await self._purse.settle(seen.cost_usd)
@@ -159,10 +168,15 @@ class Conducting:
             self._kinds[cell.orchestrator] = self._workbench.kind(order)
         return self._kinds[cell.orchestrator](order, run, cancel)
 
-    async def _judged(self, run: str, seen: Witness) -> Graded | None:
-        """The verdict of the judge on a run that no check could decide; None where there is no judge, or no need."""
-        judge = self._plan.conditions.judge
-        if judge is None or seen.outcome is not None or seen.stop in (StopReason.FAULT, StopReason.CANCELLED):
+    async def _judged(self, cell: Cell, run: str, seen: Witness) -> Graded | None:
+        """The verdict of the scene, or of the judge where no check could decide; None where there is no need."""
+        judge, golden = self._plan.conditions.judge, cell.item.golden
+        if seen.outcome is not None or seen.stop in NO_REWARD:
+            return None
+        if self._scene is not None and golden is not None:
+            grade = await self._scene.verdict(golden, run)
+            return await asyncio.to_thread(self._workbench.store.grade, run, grade)
+        if judge is None:
             return None
         return await self._workbench.grade(run, Wish(by=f"model:{judge}"))
 

@@ -112,7 +112,7 @@ def report(
         left_out=suite.left_out, seeds=tuple(seeds), conditions=plan.conditions, lines=lines, pairs=pairs,
         budget_usd=budget_usd, spent_usd=spent_usd, complete=complete,
         played_again=sum(one.attempt - 1 for grid in grids.values() for row in grid for one in row if one),
-        notes=tuple(_notes(lines, grids, seeds, short=short, budget_usd=budget_usd)),
+        notes=(*([suite.note] if suite.note else ()), *_notes(lines, grids, seeds, short=short, budget_usd=budget_usd)),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """An evaluation from what is wanted to its report: checked, estimated, played, gone on with."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,6 +97,8 @@ async def evaluate(
     What has been played stays and is not played again.
     """
     conditions = _capped(wanted)
+    for tool in () if wanted.suite.scene is None else wanted.suite.scene.toolkit.tools:
+        workbench.roster.add(tool)
     plan = Plan(id="ev-check", conditions=conditions)
     for name in wanted.orchestrators:
         workbench.setting(plan.order(Cell(orchestrator=name, item=wanted.suite.items[0], seed=wanted.first_seed)))
@@ -120,7 +122,7 @@ async def _evaluate(
     cells, most_usd = wanted.cells, _most_usd(workbench, plan.conditions)
     runs = runs_of(workbench.store, plan)
     last = last_of(runs)
-    left = [cell for cell in cells if not ((one := last.get(cell.key)) and one.ended)]
+    left = [cell for cell in cells if not _is_done(cell, last)]
     spent_usd = _spent_usd(workbench.store, runs, most_usd)
     purse = Purse(wanted.budget_usd, most_usd, spent_usd)
     estimates = tuple(estimate(workbench.store, plan, left, wanted.concurrency))
@@ -130,7 +132,7 @@ async def _evaluate(
     if not begins(outlook):
         return None
     await mended(workbench, plan, cells)
-    conducting = Conducting(workbench, plan, purse, concurrency=wanted.concurrency, told=told)
+    conducting = Conducting(workbench, plan, purse, concurrency=wanted.concurrency, told=told, scene=wanted.suite.scene)
     try:
         await conducting.play(left, last, cancel or asyncio.Event())
     finally:
@@ -143,6 +145,12 @@ async def _evaluate(
         )  # fmt: skip
         keep_report(folder, spoken(to_data(made), indent=2))
     return made
+
+
+def _is_done(cell: Cell, last: Mapping[str, Facts]) -> bool:
+    """A run with golden calls that was cut off before its verdict has lost its database: it is played again."""
+    one = last.get(cell.key)
+    return one is not None and one.ended and (cell.item.golden is None or bool(one.graders))
 
 
 def _capped(wanted: Wanted) -> Conditions:

@@ -6,20 +6,23 @@ suite's name under `suites/` of the home folder.
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from orchestra_lib.assigning import Assignments
 from orchestra_lib.codec import fingerprint, to_data
 from orchestra_lib.environment.assignment import Assignment, read_assignments
 from orchestra_lib.errors import BadInput
+from orchestra_lib.evaluation.toolscale import SOLO, Scene, published_tasks
 from orchestra_lib.published import questions
-from orchestra_lib.published.questions import QuestionForm, load_questions, parse_columns
+from orchestra_lib.published.questions import QuestionForm, Unused, load_questions, parse_columns
 from orchestra_lib.published.rows import read_rows
+from orchestra_lib.published.task import GoldenAction
 from orchestra_lib.record import record
 from orchestra_lib.simulated_tasks import simulated_tasks
 
-FRAMES, GSM8K, HLE, DOMAINS, SIMULATED = "frames", "gsm8k", "hle", "domains", "simulated"
-NAMES = (FRAMES, GSM8K, HLE, DOMAINS, SIMULATED)
+FRAMES, GSM8K, HLE, DOMAINS, TOOLSCALE, SIMULATED = "frames", "gsm8k", "hle", "domains", "toolscale", "simulated"
+NAMES = (FRAMES, GSM8K, HLE, DOMAINS, TOOLSCALE, SIMULATED)
 SUFFIXES = (".jsonl", ".json", ".parquet")
 SIMULATED_TASKS = 200
 """So many simulated tasks where nobody says how many."""
@@ -40,25 +43,31 @@ _WHENCE = {
 
 @record
 class Item:
-    """One task of a suite: a text with its reference, or an assignment in a domain. `id` is the suite's own name."""
+    """One task of a suite: a text with its reference, or with golden calls, or an assignment in a domain.
+
+    `id` is the suite's own name for it.
+    """
 
     id: str
     text: str = ""
     reference: str | None = None
     assignment: Assignment | None = None
+    golden: tuple[GoldenAction, ...] | None = None
 
     @property
     def key(self) -> str:
         """What tells it from every other task, whatever it is called and wherever it lies."""
         assigned = None if self.assignment is None else to_data(self.assignment)
-        return fingerprint([self.text, self.reference, assigned])[:12]
+        golden = None if self.golden is None else [to_data(one) for one in self.golden]
+        return fingerprint([self.text, self.reference, assigned, golden])[:12]
 
 
 @record
 class Suite:
     """Tasks to evaluate on. `whole` is how many the suite has before `limit`, `left_out` counts rows by why not.
 
-    `tools` are what the suite is played with where nobody names tools; None: all that are on.
+    `tools` are what the suite is played with where nobody names tools; None: all that are on. `scene` has the tools
+    and the verdicts of tasks with golden calls, `note` what to know before the figures are quoted.
     """
 
     name: str
@@ -67,6 +76,8 @@ class Suite:
     whole: int
     left_out: Mapping[str, int]
     tools: tuple[str, ...] | None = None
+    scene: Scene | None = None
+    note: str | None = None
 
 
 def load_suite(
@@ -77,13 +88,21 @@ def load_suite(
     limit: int | None = None,
     draw: int = 0,
     columns: str | None = None,
+    tau2: Path | None = None,
+    toolkit: str | None = None,
 ) -> Suite:
     """The suite of this name, of a file of questions, or of `domains:NAME`; `limit` tasks drawn by the seed `draw`.
 
+    `toolscale` needs a domain's folder in tau2's form and its tools, a class in the user's own checkout.
     More tasks of the same draw hold the fewer ones. Raises `BadInput` naming the file, the line and the remedy.
     """
     if limit is not None and limit < 1:
         raise BadInput(f"limit = {limit}; evaluate on 1 task or more, or leave it out for all")
+    if name == TOOLSCALE:
+        _no_columns(name, columns)
+        return _drawn(_toolscale(path, tau2, toolkit), limit, draw)
+    if tau2 is not None or toolkit is not None:
+        raise BadInput(f"--tau2 and --toolkit belong to the suite {TOOLSCALE}; leave them out")
     if name == SIMULATED:
         _no_file(name, path, columns)
         return _simulated(draw, limit)
@@ -128,6 +147,23 @@ def _simulated(seed: int, limit: int | None) -> Suite:
     return Suite(
         name=SIMULATED, source=f"made from seed {seed}", items=items, whole=len(items), left_out={},
         tools=SIMULATED_TOOLS,
+    )  # fmt: skip
+
+
+def _toolscale(path: Path | None, tau2: Path | None, toolkit: str | None) -> Suite:
+    if tau2 is None or toolkit is None:
+        raise BadInput(
+            "published tasks need their domain and its tools, which do not ship: give --tau2 FOLDER with db.json and "
+            "policy.md, and --toolkit path/to/tools.py:ClassName of your own checkout"
+        )
+    scene, tasks, left_out = published_tasks(path, tau2, toolkit)
+    made = [Item(id=one.id, text=one.text, golden=one.golden) for one in tasks]
+    items = tuple({item.key: item for item in reversed(made)}.values())[::-1]  # the first of those that are the same
+    if len(items) < len(made):
+        left_out = {**left_out, str(Unused.REPEATED): len(made) - len(items)}
+    return Suite(
+        name=TOOLSCALE, source=str(path or tau2), items=items, whole=len(items), left_out=left_out, tools=scene.tools,
+        scene=scene, note=SOLO,
     )  # fmt: skip
 
 
@@ -187,7 +223,4 @@ def _drawn(suite: Suite, limit: int | None, draw: int) -> Suite:
     if limit is None or limit >= len(items):
         return suite
     random.Random(f"suite/{draw}").shuffle(items)  # noqa: S311  # a lot, not a secret
-    return Suite(
-        name=suite.name, source=f"{suite.source}, drawn by seed {draw}", items=tuple(items[:limit]), whole=suite.whole,
-        left_out=suite.left_out, tools=suite.tools,
-    )  # fmt: skip
+    return replace(suite, source=f"{suite.source}, drawn by seed {draw}", items=tuple(items[:limit]))
