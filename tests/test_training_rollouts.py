@@ -23,16 +23,11 @@ from orchestra_lib.training.sampler import Sampled, Stream
 class Live:
     """An endpoint that answers after a while."""
 
-    def __init__(self, wait_s=0.0):
+    def __init__(self):
         self.spec = replace(SimulatedExpert(EXPERTS["cheap"], name="cheap").spec, simulated=False)
-        self.wait_s = wait_s
-        self.at_once = self.most_at_once = 0
 
     async def call(self, arguments, *, run_id):
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        await asyncio.sleep(self.wait_s)
-        self.at_once -= 1
+        await asyncio.sleep(0)
         return ToolResult(text="Answer: 0")
 
     async def release(self, run_id):
@@ -98,10 +93,31 @@ def test_live_experts_need_a_clock_that_goes():
         played(ToyCourse(lambda number: [Live()]), exercises=1)
 
 
+class Meeting(Live):
+    """Answers once ten calls of ten rollouts are there."""
+
+    def __init__(self):
+        super().__init__()
+        self.there, self.all_there = 0, asyncio.Event()
+
+    async def call(self, arguments, *, run_id):
+        self.there += 1
+        if self.there == 10:
+            self.all_there.set()
+        await self.all_there.wait()
+        return ToolResult(text="Answer: 0")
+
+
 def test_tools_of_many_rollouts_wait_at_the_same_time():
-    live = Live(0.2)
-    rollouts = played(ToyCourse(lambda number: [live]), rollouts=48, clock="wall")
-    assert live.most_at_once > len(rollouts) / 4
+    meeting = Meeting()
+    rollouts = played(ToyCourse(lambda number: [meeting]), rollouts=48, clock="wall")
+    assert meeting.there >= 10
+    assert all(
+        call.observation.text == "Answer: 0"
+        for one in rollouts
+        for call in one.trajectory.calls[:1]
+        if call.call.tool == "cheap"
+    )
 
 
 def test_the_same_seed_plays_the_same_and_another_does_not():

@@ -1,5 +1,7 @@
 """A scale of a handful of tokens for the trainer's tests: two simulated experts, one dear and sure, one cheap."""
 
+import copy
+import functools
 import os
 import random
 import signal
@@ -113,7 +115,12 @@ def toy_tokenizer(words=WORDS):
 
 
 def toy_network(words=WORDS, steps=60, seed=0):
-    """A network that mostly makes well-formed moves."""
+    """A network that mostly makes well-formed moves; one's own, though it is trained once."""
+    return copy.deepcopy(_trained(words, steps, seed))
+
+
+@functools.cache
+def _trained(words, steps, seed):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         network = Qwen3ForCausalLM(
