@@ -34,8 +34,8 @@ class Line:
     """One orchestrator. A run is `done` when it ended by itself; faults and cancelled runs are in no figure.
 
     Cost is in US cents, latency in minutes, each of one task. `solved_of_done` counts ungraded runs as not solved, the
-    least that the accuracy can be. `undecided` tasks were solved with some seeds and not with others. `given_up` says
-    why the rest was not played.
+    least that the accuracy can be. In `tool_failures` runs a call failed, timed out or was refused. `undecided` tasks
+    were solved with some seeds and not with others. `given_up` says why the rest was not played.
     """
 
     orchestrator: str
@@ -187,6 +187,8 @@ def _notes(
     for line in lines:
         if line.given_up is not None:
             yield f"{line.orchestrator} was given up after faults in a row: {line.given_up}"
+        if line.tool_failures:
+            yield f"{line.orchestrator}: calls failed or were refused in {line.tool_failures} of {line.done} runs"
         if line.simulated:
             yield f"{line.orchestrator}: simulated experts were on offer; its figures are simulated"
         if line.nominal:
