@@ -14,8 +14,8 @@ from orchestra_lib.calibration import share
 from orchestra_lib.record import record
 
 Array = NDArray[np.float64]
-DRAWS = 4_000
-"""Samples of a bootstrap; also of a permutation test, where there are too many signs to try them all."""
+DRAWS, FLIPS = 4_000, 20_000
+"""Samples of a bootstrap, and of a permutation test where there are too many signs to try them all."""
 _ALL_SIGNS = 14
 """Up to so many tasks with a difference all 2^n signs are tried."""
 _ENDS = (2.5, 97.5)
@@ -113,13 +113,13 @@ def sign_flip(apart_T: Array) -> float | None:
     if moved_N.size <= _ALL_SIGNS:
         bits = np.arange(2**moved_N.size)[:, None] >> np.arange(moved_N.size) & 1
         return float((abs((1.0 - 2.0 * bits) @ moved_N) >= seen).mean())
-    dice, above, left = np.random.default_rng(0), 0, DRAWS
+    dice, above, left = np.random.default_rng(0), 0, FLIPS
     while left:
         rows = min(left, max(1, _CELLS // moved_N.size))
         signs = dice.integers(0, 2, size=(rows, moved_N.size), dtype=np.int8) * 2.0 - 1.0
         above += int((abs(signs @ moved_N) >= seen).sum())
         left -= rows
-    return (above + 1) / (DRAWS + 1)
+    return (above + 1) / (FLIPS + 1)
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:

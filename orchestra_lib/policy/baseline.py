@@ -92,11 +92,14 @@ class Baseline:
 
 
 def at_random() -> Baseline:
-    """Any tool with equal chance, drawn from the seed of the run, or from its id where it has none."""
+    """Any tool with equal chance, drawn from the run's seed and task, or from its id where it has no seed.
+
+    Many tasks under one seed are so many lots, and not one.
+    """
 
     def rule(situation: Situation, specs: Sequence[ToolSpec]) -> list[Merit]:
         setting = situation.setting
-        seed = setting.run_id if setting.seed is None else setting.seed
+        seed = setting.run_id if setting.seed is None else f"{setting.seed}/{setting.task.text}"
         lots = (random.Random(f"{seed}/{spec.name}").random() for spec in specs)  # noqa: S311  # a lot, not a secret
         return [Merit(score=lot, note=f"drawn from {len(specs)} by lot") for lot in lots]
 
