@@ -1,6 +1,8 @@
 """K1, K2: a fresh machine gets what was tested, and every command that we show to people exists."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,7 +13,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 FILES = sorted(ROOT.glob("requirements*.txt"))
 PIN = re.compile(r"[A-Za-z0-9_.-]+(\[[a-z0-9,-]+\])?==[0-9][\w.]*( ;.*)?")
 BUILD = {"setuptools", "wheel"}
-TRAINING = {"torch", "transformers", "trl", "vllm", "peft", "accelerate"}
+NEEDS_A_GPU = {"vllm", "deepspeed", "flash-attn", "bitsandbytes", "triton", "mpi4py"}
 
 
 def lines(file):
@@ -36,10 +38,19 @@ def test_what_comes_along_is_held_too():
     assert all(PIN.fullmatch(line) for line in lines(ROOT / "constraints.txt"))
 
 
-def test_the_app_and_its_tests_need_nothing_of_training():
+def test_the_app_and_its_tests_need_no_gpu():
     """K1, K2: no GPU library, and no cluster, stands between a fresh machine and a first run."""
     for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt"):
-        assert not TRAINING & names(ROOT / name)
+        assert not NEEDS_A_GPU & names(ROOT / name)
+
+
+def test_the_app_and_the_command_line_start_without_loading_torch():
+    """K1: what training needs is installed with the app, and loaded when somebody trains or a trained policy plays."""
+    program = (
+        "import sys, app.main, orchestra_lib.cli; print(sorted({'torch', 'transformers', 'trl'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_the_tested_python_is_the_one_that_is_asked_for():
