@@ -24,7 +24,7 @@ INDICES = ("strongest", "strongest_index", "own", "own_index")
 class Cell:
     """What of an orchestrator went to one expert, or to one family.
 
-    `best` is the share that the best choice would have sent there, None where it is unknown. `usd` and `seconds` are
+    `best` is the share that the best choice would have sent there, None where it is unknown of any call. `usd` and `seconds` are
     None where those of a call are. `over` marks a share whose value is at least 20 points above the best one.
     """
 
@@ -183,6 +183,8 @@ class _Lines:
     ) -> Line:
         setups, best, told = self._setups[name], *self._best(name)
         calls = 0 if whole is None else int(whole["n"])
+        if told < calls:  # shares of all calls do not compare with the best choice of some
+            best = None
         cells = _cells(models, whole, best)
         by_family: dict[str, float] = defaultdict(float)
         for model, share in (best or {}).items():
@@ -293,7 +295,7 @@ def _columns(setups: Sequence[Row], facts: Mapping[int, Judged]) -> tuple[Column
     """Everybody who was on offer, by kind and name."""
     offers: dict[str, Row] = {}
     tools: dict[str, set[str]] = defaultdict(set)
-    told, totals = 0, defaultdict(float)  # type: int, dict[str, float]
+    told, totals, stated = 0, defaultdict(float), set()  # type: int, dict[str, float], set[str]
     for row in setups:
         for one in row["offers"]:
             offers.setdefault(one["model"], one)
@@ -301,6 +303,7 @@ def _columns(setups: Sequence[Row], facts: Mapping[int, Judged]) -> tuple[Column
         best = facts[row["setup"]].best
         if best is not None:
             told += row["calls"]
+            stated.update(facts[row["setup"]].models)
             for model, share in best.items():
                 totals[model] += share * row["calls"]
     found = [
@@ -309,7 +312,7 @@ def _columns(setups: Sequence[Row], facts: Mapping[int, Judged]) -> tuple[Column
             kind=one["kind"],
             tool=next(iter(tools[model])) if len(tools[model]) == 1 else None,
             simulated=one["simulated"],
-            best=totals[model] / told if told else None,
+            best=totals[model] / told if told and model in stated else None,
         )
         for model, one in offers.items()
     ]

@@ -108,6 +108,18 @@ def test_what_nobody_states_is_unknown_and_not_zero(tmp_path):
     assert all(one.accuracy.value is None and one.ungraded == 1 for one in found.results)
 
 
+def test_a_best_choice_of_some_calls_is_no_measure_of_the_shares_of_all(tmp_path, store, profiles):
+    told = next(run for run in store.each(Filter(orchestrator="strongest")))
+    with Store(tmp_path) as other:
+        other.add_many([told, trajectory("a", orchestrator="strongest")])
+        (line,) = bias_report(other, profiles).lines
+        columns = {column.model: column.best for column in bias_report(other, profiles).columns}
+    assert 0 < line.best_known < 1
+    assert {cell.best for cell in line.cells} == {None}
+    assert columns["search"] is None
+    assert columns["sim:strongest"] is not None
+
+
 def test_a_store_without_runs_has_an_empty_report(tmp_path):
     with Store(tmp_path) as store:
         found = bias_report(store, {})

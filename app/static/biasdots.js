@@ -41,7 +41,7 @@ export function indices({ report, width, intervals, plainly, behind }) {
         series.map(([what, look, square], at) => {
           const key = plainly ? what : `${what}_index`;
           const [found, at_y] = [one[key], y + 8 + 14 * at];
-          if (found.value === null) return text(x(0) + 6, at_y + 4, `— ${one.why[key] ?? ""}`.slice(0, Math.floor((right - x(0)) / 5.6)));
+          if (found.value === null) return text(x(0) + 6, at_y + 4, `— ${(one.why[key] ?? "").split(":")[0]}`.slice(0, Math.floor((right - x(0)) / 5.6)));
           const write = plainly ? percent : signed;
           const words = `${plain(one.orchestrator)}, ${what === "own" ? "own family" : "strongest tool"}: ${write(found.value)} ${plainly ? "%" : "points"} ${between(found, write)}, ${plural(found.tasks, "task")}`;
           return mark(words, () => behind({ who: one.orchestrator }, words), dot(x(found.value), at_y, found, x, { look, square, hollow: square || (!plainly && !excludes(found)), intervals }));

@@ -32,8 +32,8 @@ export function heat({ report, measure, intervals, behind }) {
         row(
           el("th", { scope: "row" }, el("b", { text: "best choice per task" })),
           columns.map((column) =>
-            best && column.models.length === 1
-              ? el("td", {}, cell(column.best ?? 0, { dashed: true, words: percent(column.best ?? 0) }))
+            column.best !== null
+              ? el("td", {}, cell(column.best, { dashed: true, words: percent(column.best) }))
               : el("td", {}, el("span", { class: "bi-cell none" }, unknown("only simulated experts state who is best at a task"))),
           ),
           best ? "oracle" : "",
@@ -48,7 +48,7 @@ export function heat({ report, measure, intervals, behind }) {
     const share = shareOf(one, cells, measure);
     if (share === null) return el("span", { class: "bi-cell none" }, unknown(`of some calls the ${measure === "usd" ? "cost" : "time"} is unknown`));
     const [single] = cells.length === 1 ? cells : [null];
-    const bestShare = one.best_known ? cells.reduce((sum, found) => sum + (found.best ?? 0), 0) : null;
+    const bestShare = cells.some((found) => found.best === null) ? null : cells.reduce((sum, found) => sum + found.best, 0);
     const over = measure === "calls" && bestShare !== null && share >= bestShare + OVER;
     const range = intervals && measure === "calls" && single ? between(single.share) : "";
     const calls = cells.reduce((sum, found) => sum + found.share.n, 0);
