@@ -9,110 +9,15 @@ from typing import Any
 
 from orchestra_lib import bias
 from orchestra_lib.best_choice import Judged, judged
-from orchestra_lib.bias import Alarm, Estimate
+from orchestra_lib.bias import Estimate
+from orchestra_lib.bias_records import BiasReport, Cell, Column, Line, Result, Step
 from orchestra_lib.profile import Profile
-from orchestra_lib.record import record
 from orchestra_lib.store.bias_sums import BiasSums, Facts, Row, Scope
 from orchestra_lib.store.store import Store
-from orchestra_lib.swap_pairs import Move, moves
+from orchestra_lib.swap_pairs import moves
 
 _EVERYTHING = Scope()
 INDICES = ("strongest", "strongest_index", "own", "own_index")
-
-
-@record
-class Cell:
-    """What of an orchestrator went to one expert, or to one family.
-
-    `best` is the share that the best choice would have sent there, None where it is unknown of any call. `usd` and `seconds` are
-    None where those of a call are. `over` marks a share whose value is at least 20 points above the best one.
-    """
-
-    name: str
-    share: Estimate
-    best: float | None
-    usd: float | None
-    seconds: float | None
-
-    @property
-    def over(self) -> bool:
-        return self.best is not None and self.share.value is not None and self.share.value >= self.best + bias.OVER
-
-
-@record
-class Line:
-    """One orchestrator. `best_known` is the part of its calls for which the best choice is known.
-
-    `strongest` and `own` are plain shares, the others shares less the best choice's; of one that is unknown `why` says
-    why, by its name.
-    """
-
-    orchestrator: str
-    family: str | None
-    runs: int
-    calls: int
-    tasks: int
-    simulated: bool
-    best_known: float | None
-    cells: tuple[Cell, ...]
-    families: tuple[Cell, ...]
-    strongest: Estimate
-    strongest_index: Estimate
-    own: Estimate
-    own_index: Estimate
-    why: Mapping[str, str]
-    alarm: Alarm | None
-
-
-@record
-class Column:
-    """One expert that was on offer. `tool` is its name as a tool, None where it had several."""
-
-    model: str
-    kind: str
-    tool: str | None
-    simulated: bool
-    best: float | None
-
-
-@record
-class Result:
-    """What an orchestrator reached and what it cost, by task; `front` says whether nobody is cheaper and as good."""
-
-    orchestrator: str
-    accuracy: Estimate
-    usd: Estimate
-    runs: int
-    ungraded: int
-    unpriced: int
-    simulated: bool
-    nominal: bool
-    front: bool
-
-
-@record
-class Step:
-    """How many runs of an orchestrator reached these in their first calls; a shorter path `ended` so."""
-
-    orchestrator: str
-    path: tuple[str, ...]
-    ended: str | None
-    runs: int
-
-
-@record
-class BiasReport:
-    """Everything that is known of bias within one scope. `simulated_calls` of `calls` were answered by a profile."""
-
-    runs: int
-    calls: int
-    simulated_calls: int
-    columns: tuple[Column, ...]
-    lines: tuple[Line, ...]
-    results: tuple[Result, ...]
-    steps: tuple[Step, ...]
-    moves: tuple[Move, ...]
-    values: Mapping[str, Mapping[str, int]]
 
 
 def bias_report(store: Store, profiles: Mapping[str, Profile], scope: Scope = _EVERYTHING) -> BiasReport:

@@ -94,10 +94,14 @@ async def play_swaps(workbench: Workbench, swap: Swap, *, jobs: int = 8) -> Asyn
         for task in simulated_tasks(swap.seed, swap.tasks, first=swap.first)
         for version in VERSIONS
     ]
+    played: list[str] = []
     try:
-        for run in asyncio.as_completed(todo):
-            yield await run
+        for ended in asyncio.as_completed(todo):
+            run = await ended
+            played.append(run.id)
+            yield run
     finally:
+        workbench.store.tag(played, TAG)
         for task in todo:
             task.cancel()
         await asyncio.gather(*todo, return_exceptions=True)
@@ -135,7 +139,6 @@ async def _kept(workbench: Workbench, run: Trajectory) -> Trajectory:
     workbench.journal.put(unfold(run))
     workbench.journal.sync()
     workbench.store.add(run)
-    workbench.store.tag([run.id], TAG)
     if grading.due(run):
         await workbench.grade(run.id, grading.Wish())
         return workbench.store.get(run.id)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib.bias import Estimate, drift
-from orchestra_lib.bias_report import BiasReport, Line, bias_report
+from orchestra_lib.bias_records import BiasReport, Line
+from orchestra_lib.bias_report import bias_report
 from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import dollars, note, print_json, print_table
 from orchestra_lib.codec import to_data
@@ -103,7 +104,7 @@ def _show(found: BiasReport) -> None:
     print_table(head, [_line(line) for line in found.lines])
     for line in found.lines:
         if (alarm := line.alarm) is not None:
-            best = "unknown" if alarm.best is None else f"{alarm.best:.0%}"
+            best = "unknown" if alarm.best is None else f"{_points(alarm.best, False)} %"
             shown = points(alarm.share, signed=False)
             note(f"collapse: {line.orchestrator} sends {shown} of its calls to {alarm.model}; best choice {best}")
     if found.moves:
@@ -133,12 +134,16 @@ def points(found: Estimate, *, signed: bool = True) -> str:
     """A share or an index in points with its interval; a dash where it is unknown."""
     if found.value is None:
         return "—"
-    form = "{:+.0f}" if signed else "{:.0f}"
-    value = form.format(100 * found.value + 0.0).replace("-", "\u2212")
+    value = _points(found.value, signed)
     if found.low is None or found.high is None:
         return f"{value} %" if not signed else value
-    ends = ", ".join(form.format(100 * end).replace("-", "\u2212") for end in (found.low, found.high))
+    ends = ", ".join(_points(end, signed) for end in (found.low, found.high))
     return f"{value} [{ends}]" if signed else f"{value} % [{ends}]"
+
+
+def _points(share: float, signed: bool) -> str:
+    whole = round(100 * share)
+    return (f"{whole:+}" if signed and whole else str(whole)).replace("-", "\u2212")
 
 
 def _drift(folder: Path, json: bool) -> None:

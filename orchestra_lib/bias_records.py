@@ -1,0 +1,102 @@
+"""The parts of a report of bias, as plain records."""
+
+from collections.abc import Mapping
+
+from orchestra_lib.bias import OVER, Alarm, Estimate
+from orchestra_lib.record import record
+from orchestra_lib.swap_pairs import Move
+
+
+@record
+class Cell:
+    """What of an orchestrator went to one expert, or to one family.
+
+    `best` is the share that the best choice would have sent there, None where it is unknown of any call. `usd` and
+    `seconds` are None where those of a call are. `over` marks a share that is at least 20 points above the best one.
+    """
+
+    name: str
+    share: Estimate
+    best: float | None
+    usd: float | None
+    seconds: float | None
+
+    @property
+    def over(self) -> bool:
+        return self.best is not None and self.share.value is not None and self.share.value >= self.best + OVER
+
+
+@record
+class Line:
+    """One orchestrator. `best_known` is the part of its calls for which the best choice is known.
+
+    `strongest` and `own` are plain shares, the others shares less the best choice's; of one that is unknown `why` says
+    why, by its name.
+    """
+
+    orchestrator: str
+    family: str | None
+    runs: int
+    calls: int
+    tasks: int
+    simulated: bool
+    best_known: float | None
+    cells: tuple[Cell, ...]
+    families: tuple[Cell, ...]
+    strongest: Estimate
+    strongest_index: Estimate
+    own: Estimate
+    own_index: Estimate
+    why: Mapping[str, str]
+    alarm: Alarm | None
+
+
+@record
+class Column:
+    """One expert that was on offer. `tool` is its name as a tool, None where it had several."""
+
+    model: str
+    kind: str
+    tool: str | None
+    simulated: bool
+    best: float | None
+
+
+@record
+class Result:
+    """What an orchestrator reached and what it cost, by task; `front` says whether nobody is cheaper and as good."""
+
+    orchestrator: str
+    accuracy: Estimate
+    usd: Estimate
+    runs: int
+    ungraded: int
+    unpriced: int
+    simulated: bool
+    nominal: bool
+    front: bool
+
+
+@record
+class Step:
+    """How many runs of an orchestrator reached these in their first calls; a shorter path `ended` so."""
+
+    orchestrator: str
+    path: tuple[str, ...]
+    ended: str | None
+    runs: int
+
+
+@record
+class BiasReport:
+    """Everything that is known of bias within one scope. `simulated_calls` of `calls` were answered by a profile."""
+
+    runs: int
+    calls: int
+    simulated_calls: int
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    results: tuple[Result, ...]
+    steps: tuple[Step, ...]
+    moves: tuple[Move, ...]
+    values: Mapping[str, Mapping[str, int]]
