@@ -101,10 +101,11 @@ async def play_swaps(workbench: Workbench, swap: Swap, *, jobs: int = 8) -> Asyn
             played.append(run.id)
             yield run
     finally:
-        workbench.store.tag(played, TAG)
         for task in todo:
             task.cancel()
         await asyncio.gather(*todo, return_exceptions=True)
+        if played:
+            workbench.store.tag(played, TAG)
 
 
 async def _one(
