@@ -175,6 +175,18 @@ def test_limits_that_contradict_each_other_start_nothing(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_journal_that_a_kill_left_empty_is_in_nobodys_way(tmp_path):
+    suite = load_suite(str(questions(tmp_path, 2)), tmp_path)
+    asked = {"others": Others(one=Scripted(["42"], name="one")), "orchestrators": ("one",), "seeds": 1}
+    made = evaluated(tmp_path, suite, **asked)
+    with Workbench(tmp_path).store as store:
+        (gone, _) = store.list(Filter(tag=made.id))
+        store.delete(gone.id)
+    (tmp_path / "journals" / f"{gone.id}.jsonl").touch()
+    again = evaluated(tmp_path, suite, **asked)
+    assert (again.complete, again.lines[0].done, again.played_again) == (True, 2, 1)
+
+
 COMMAND = [
     sys.executable, "-m", "orchestra_lib", "eval", "simulated", "--limit", "16", "--seeds", "2", "--concurrency", "2",
     "--orchestrator", "cheapest", "--orchestrator", "random", "--json",

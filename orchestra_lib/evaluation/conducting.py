@@ -23,7 +23,8 @@ from orchestra_lib.workbench import Workbench
 
 STRIKES = 5
 """So many runs in a row that ended by a fault give an orchestrator up: its endpoint is down, or never was there."""
-_TAG_EVERY = 100
+_TAG_EVERY = 1_000
+"""Each saying reaches the disk; what a kill leaves untagged is tagged when the evaluation goes on."""
 
 
 @record
@@ -122,7 +123,7 @@ class Conducting:
                     self.short = True
                     return
                 before = known.get(cell.key)
-                await self._one(cell, run_id(self._plan, cell, before.attempt + 1 if before else 1), cancel, len(cells))
+                await self._one(cell, self._free_id(cell, before.attempt + 1 if before else 1), cancel, len(cells))
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -132,6 +133,12 @@ class Conducting:
             raise _first(errors) from None
         finally:
             await asyncio.to_thread(self._tag)
+
+    def _free_id(self, cell: Cell, attempt: int) -> str:
+        """What the next run of a cell is called: a kill may have left a journal without a single whole line."""
+        while self._workbench.journal.stamp(name := run_id(self._plan, cell, attempt)) is not None:
+            attempt += 1
+        return name
 
     async def _one(self, cell: Cell, run: str, cancel: asyncio.Event, of: int) -> None:
         seen = Witness()
