@@ -128,9 +128,10 @@ class Bias extends Place {
   /** What the Pareto chart leaves out, and why. */
   left() {
     const some = this.report.results.filter((one) => one.accuracy.value === null || !(one.usd.value > 0));
-    if (!some.length || !this.graded) return null;
+    const made = this.graded && this.report.results.some((one) => one.simulated) ? el("p", { class: "wb-note", text: "Simulated experts: what they cost and know is stated by profiles." }) : null;
+    if (!some.length || !this.graded) return made;
     const words = some.slice(0, 4).map((one) => `${short(one.orchestrator)}: ${one.accuracy.value === null ? "ungraded" : one.usd.value === null ? "cost unknown" : "free"}`);
-    return el("p", { class: "wb-note", text: `Not drawn: ${words.join(", ")}${some.length > 4 ? ` and ${some.length - 4} more` : ""}.` });
+    return [made, el("p", { class: "wb-note", text: `Not drawn: ${words.join(", ")}${some.length > 4 ? ` and ${some.length - 4} more` : ""}.` })];
   }
 
   controls() {
@@ -256,7 +257,7 @@ class Bias extends Place {
 
 function row(run) {
   const outcome = run.outcome === null ? "ungraded" : run.outcome ? "solved" : "not solved";
-  return el("li", {}, el("a", { href: `/trajectories?${new URLSearchParams({ run: run.id })}` }, el("span", { text: plain(run.title) }), el("span", { text: `${outcome} · ${plural(run.calls ?? 0, "call")}` }), el("span", { text: run.cost_usd === null ? "—" : fineUsd(run.cost_usd) })));
+  return el("li", {}, el("a", { href: `/trajectories?${new URLSearchParams({ run: run.id })}` }, el("span", { text: plain(run.title) }), el("span", { text: `${outcome} · ${plural(run.calls ?? 0, "call")}` }), el("span", { text: run.cost_usd === null ? "—" : `${fineUsd(run.cost_usd)}${run.simulated ? " sim" : ""}` })));
 }
 
 const plot = () => el("div", { class: "bi-plot" });

@@ -96,7 +96,7 @@ _SWAPS = """, several AS (
 SELECT id, orchestrator, task, hash(preference) AS wish, offers, path[1] AS first
 FROM runs JOIN several USING (orchestrator, task, preference) ORDER BY started_at DESC, id LIMIT $most"""
 _VALUES = """SELECT kind, difficulty, domain, count(*) AS runs FROM runs GROUP BY ALL"""
-_BEHIND = """SELECT id, orchestrator, status, outcome, cost_usd, list_sum(list_transform(uses, lambda u: u.calls)) AS calls,
+_BEHIND = """SELECT id, orchestrator, status, outcome, cost_usd, simulated, list_sum(list_transform(uses, lambda u: u.calls)) AS calls,
     (SELECT left(t.task, 160) FROM trajectories t WHERE t.id = runs.id) AS title
 FROM runs WHERE {clauses} ORDER BY started_at DESC, id LIMIT $limit"""  # noqa: E501
 _COUNT = "SELECT count(*) AS runs FROM runs WHERE {clauses}"
