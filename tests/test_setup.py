@@ -50,7 +50,7 @@ def test_the_app_and_the_command_line_start_without_loading_torch():
         "import sys, app.main, orchestra_lib.cli; print(sorted({'torch', 'transformers', 'trl'} & {*sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "set()"
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_the_tested_python_is_the_one_that_is_asked_for():

@@ -27,7 +27,7 @@ SHIPPED = DATA / "checkpoints"
 
 CARD = "orchestra.json"
 PREFIX = "trained:"
-MOST_TOOLS = 4
+MOST_TOOLS = 6
 """Simulated experts that a tiny policy is given when nobody says which: as many as it saw in training."""
 
 _STAGES = {"skills": "skills only", "warm_start": "warm start", "sft": "warm start", "grpo": "GRPO"}
