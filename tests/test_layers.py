@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "assigning", "best_choice", "bias_report", "calling", "casting", "configuration", "ensemble", "evaluation", "experts",
-    "export", "following", "forking", "grading", "grouping", "importing", "play", "players", "pricelist",
+    "assigning", "best_choice", "bias_report", "calling", "casting", "configuration", "ensemble", "evaluation",
+    "experts", "export", "following", "forking", "grading", "grouping", "importing", "play", "players", "pricelist",
     "profilefit", "profilelist", "published", "replay_process", "replaying", "rescoring", "roster", "sampling",
     "swapping", "synthesis", "wishing", "workbench",
 )  # fmt: skip

@@ -28,7 +28,8 @@ SHIPPED = DATA / "checkpoints"
 CARD = "orchestra.json"
 PREFIX = "trained:"
 MOST_TOOLS = 6
-"""Simulated experts that a tiny policy is given when nobody says which: as many as it saw in training."""
+"""Simulated experts that a tiny policy is given when nobody says which. It was trained on three or four, and measured
+with the six that ship (benchmarks/README.md)."""
 
 _STAGES = {"skills": "skills only", "warm_start": "warm start", "sft": "warm start", "grpo": "GRPO"}
 _NOTE = "conducts simulated experts alone, of tasks with a known answer; try a simulated task"
