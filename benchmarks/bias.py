@@ -8,26 +8,20 @@ process, DuckDB's threads included.
 """
 
 import random
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-import duckdb
-
-from benchmarks.claims import Claim, claim, note, parser, show
-from benchmarks.store import RUN_TABLES
+from benchmarks.claims import Claim, claim, parser, show
+from benchmarks.large_store import RUN, large_store
 from orchestra_lib.bias_report import bias_report
 from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.preference import Preference
 from orchestra_lib.profilelist import load_profiles
 from orchestra_lib.simulated_tasks import simulated_task
 from orchestra_lib.store.bias_sums import Scope
-from orchestra_lib.store.database import OWNED
-from orchestra_lib.store.migrations import MIGRATIONS
 from orchestra_lib.store.store import Store
 from orchestra_lib.toolkit.simulated import spec_of
 from orchestra_lib.trajectory import Trajectory
@@ -47,7 +41,7 @@ def main() -> None:
 
 
 def _charts(runs: int, repeats: int) -> Iterator[Claim]:
-    home = _filled(runs)
+    home = large_store("bias", runs, map(_run, range(SEEDS)), SEEDS, _fresh)
     profiles = {one.priced_as: one for one in load_profiles(home).values()}
     with Store(home) as store:
         asked: dict[str, Scope] = {
@@ -87,37 +81,9 @@ def _run(number: int) -> Trajectory:
     return replace(made, turns=turns, setting=replace(made.setting, task=task), outcome=chance.random() < 0.6)
 
 
-def _filled(runs: int) -> Path:
-    """The home folder of a store with so many runs, made anew unless an earlier start finished it."""
-    home = Path(tempfile.gettempdir()) / f"orchestra-bench-bias-{runs}-{len(MIGRATIONS)}"
-    if (home / "complete").exists():
-        return home
-    note(f"making {runs:,} runs in {home}")
-    shutil.rmtree(home, ignore_errors=True)
-    with Store(home) as store:
-        store.add_many(_run(number) for number in range(SEEDS))
-    with duckdb.connect(str(home / OWNED)) as connection:
-        for start in range(SEEDS, runs, SEEDS * 40):
-            for table, key in RUN_TABLES.items():
-                columns = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
-                connection.execute(_copies(table, key, columns, start, min(start + SEEDS * 40, runs)))
-        connection.execute("CHECKPOINT")
-    (home / "complete").touch()
-    return home
-
-
-def _copies(table: str, key: str, columns: list[str], start: int, end: int) -> str:
-    """SQL that copies the seeds to the numbers from `start` to `end`, each a task of its own."""
-    run_id = f"format('run-{{:07d}}', CAST(right(t.{key}, 7) AS INTEGER) + copy * {SEEDS})"
-    fresh = {
-        key: run_id,
-        "started_at": "t.started_at + to_minutes(copy)",
-        "task": f"t.task || {run_id}",
-        "raw": "'{}'::JSON",
-    }
-    wanted = ", ".join(fresh.get(name, f"t.{name}") for name in columns)
-    seeds = f"(SELECT * FROM {table} WHERE {key} < 'run-{SEEDS:07}') t"
-    return f"INSERT INTO {table} SELECT {wanted} FROM range({start // SEEDS}, {-(-end // SEEDS)}) c(copy), {seeds}"
+def _fresh(table: str, key: str) -> Mapping[str, str]:
+    """Each copy is of a task of its own."""
+    return {"started_at": "t.started_at + to_minutes(copy)", "task": f"t.task || {RUN}", "raw": "'{}'::JSON"}
 
 
 def _cpu_ms(ask: Callable[[], object], repeats: int) -> float:

@@ -8,21 +8,20 @@ requests, so that they hardly depend on what else runs.
 """
 
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 
 import duckdb
 
 from benchmarks.claims import Claim, claim, note, parser, show
+from benchmarks.large_store import RUN, RUN_TABLES, large_store
 from orchestra_lib.store.database import OWNED
 from orchestra_lib.store.journal import Journal
-from orchestra_lib.store.migrations import MIGRATIONS
 from orchestra_lib.store.store import Store
 from orchestra_lib.trajectory import Trajectory
 from tests.episodes import events, trajectory
@@ -38,10 +37,6 @@ FROM calls c JOIN trajectories t ON c.run_id = t.id GROUP BY ALL ORDER BY ALL
 """
 
 
-RUN_TABLES = {"trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id"}
-"""Where a run's rows are, and the column that names it."""
-
-
 def main() -> None:
     chosen = parser(__doc__).parse_args()
     runs, repeats, journals, ingested, kills = (500, 3, 500, 50, 2) if chosen.quick else (50_000, 31, 100_000, 2000, 20)
@@ -55,7 +50,7 @@ def main() -> None:
 
 
 def _answers(runs: int, repeats: int) -> Iterator[Claim]:
-    home = _million(runs)
+    home = large_store("store", runs, map(_run, range(SEEDS)), SEEDS, _fresh)
     chance = random.Random(7)  # a repeatable choice, no secret
     with Store(home) as store:
         turns = store.query("SELECT count(*) FROM turns").rows[0][0]
@@ -97,37 +92,13 @@ def _cpu_ms(ask: Callable[[int], object], repeats: int) -> float:
     return median(taken)
 
 
-def _million(runs: int) -> Path:
-    """The home folder of a store with so many runs, made anew unless an earlier start finished it."""
-    home = Path(tempfile.gettempdir()) / f"orchestra-bench-store-{runs}-{len(MIGRATIONS)}"
-    if (home / "complete").exists():
-        return home
-    note(f"making {runs:,} runs in {home}")
-    shutil.rmtree(home, ignore_errors=True)
-    with Store(home) as store:
-        store.add_many(_run(number) for number in range(SEEDS))
-    with duckdb.connect(str(home / OWNED)) as connection:
-        for start in range(SEEDS, runs, SEEDS * 40):
-            for table, key in RUN_TABLES.items():
-                columns = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
-                connection.execute(_copies(table, key, columns, start, min(start + SEEDS * 40, runs)))
-        connection.execute("CHECKPOINT")
-    (home / "complete").touch()
-    return home
-
-
-def _copies(table: str, key: str, columns: list[str], start: int, end: int) -> str:
-    """SQL that copies the seeds to the numbers from `start` to `end`, a minute apart, with words of their own."""
-    run_id = f"format('run-{{:07d}}', CAST(right(t.{key}, 7) AS INTEGER) + copy * {SEEDS})"
-    fresh = {
-        key: run_id,
+def _fresh(table: str, key: str) -> Mapping[str, str]:
+    """Copies are as many minutes apart as there are seeds, and have words of their own."""
+    return {
         "started_at": f"t.started_at + to_minutes(copy * {SEEDS})",
-        "raw": f"replace(replace(t.raw, t.{key}, {run_id}), 'river', md5({run_id}))",
-        "observation": f"replace(t.observation, 'river', md5({run_id} || t.turn))" if table == "calls" else "",
+        "raw": f"replace(replace(t.raw, t.{key}, {RUN}), 'river', md5({RUN}))",
+        "observation": f"replace(t.observation, 'river', md5({RUN} || t.turn))",
     }
-    wanted = ", ".join(fresh.get(name, f"t.{name}") for name in columns)
-    seeds = f"(SELECT * FROM {table} WHERE {key} < 'run-{SEEDS:07}') t"
-    return f"INSERT INTO {table} SELECT {wanted} FROM range({start // SEEDS}, {end // SEEDS}) c(copy), {seeds}"
 
 
 def _sync(journals: int, repeats: int) -> Iterator[Claim]:

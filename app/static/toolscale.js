@@ -6,6 +6,7 @@ import { kindBox } from "./marks.js";
 import { Refused, domainPath, getJson } from "./server.js";
 import { alertOf } from "./toolmarks.js";
 import { operationsView, policyView, schemaView } from "./toolscaledomain.js";
+import { Place } from "./place.js";
 import { Maker } from "./toolscalemaker.js";
 import { publishedTable } from "./toolscaleplots.js";
 import { Records } from "./toolscalerecords.js";
@@ -16,8 +17,9 @@ import * as keys from "./keys.js";
 const VIEWS = { tasks: "Tasks", schema: "Schema", records: "Records", operations: "Operations", policy: "Policy" };
 const OF_A_TASK = ["task", "call", "run"];
 
-class ToolScale {
+class ToolScale extends Place {
   constructor() {
+    super("/toolscale");
     this.domains = [];
     this.kept = new Map();
     this.asked = 0;
@@ -25,11 +27,6 @@ class ToolScale {
     this.task = new TaskPage(this);
     this.records = new Records(this);
     this.maker = new Maker(() => this.reload());
-    addEventListener("popstate", () => this.show());
-  }
-
-  get query() {
-    return new URLSearchParams(location.search);
   }
 
   get domain() {
@@ -43,30 +40,6 @@ class ToolScale {
   get view() {
     const wanted = this.query.get("view");
     return Object.hasOwn(VIEWS, wanted ?? "") ? wanted : "tasks";
-  }
-
-  address(change) {
-    const query = this.query;
-    for (const [name, value] of Object.entries(change))
-      if (value === null || value === "" || value === undefined) query.delete(name);
-      else query.set(name, value);
-    return `/toolscale${query.size ? `?${query}` : ""}`;
-  }
-
-  /** Go to another state of the page; `quiet` leaves no step in the history and draws nothing anew. */
-  go(change, quiet = false) {
-    history[quiet ? "replaceState" : "pushState"](null, "", this.address(change));
-    if (!quiet) this.show();
-  }
-
-  /** A link within the page. */
-  link(change, props, ...children) {
-    const click = (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-      event.preventDefault();
-      this.go(change);
-    };
-    return el("a", { ...props, href: this.address(change), on: { click } }, children);
   }
 
   async start() {
