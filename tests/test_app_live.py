@@ -243,7 +243,7 @@ def test_ten_thousand_calls_in_a_turn_do_not_freeze_the_page(page):
                 { id: `c${n}`, tool: "t", arguments: { n }, arguments_text: "{}", recovered: null }));
             const derived = { bytes: 2, lines: 1, cut: false, cost: { kind: "none" }, uses_tokens: false };
             const events = [
-                { kind: "run_started", t_s: 0, setting: { tools: [], orchestrator: "o" } },
+                { kind: "run_started", t_s: 0, derived: { stating: [] }, setting: { tools: [], orchestrator: "o" } },
                 { kind: "turn_started", t_s: 0, turn: 1 },
                 { kind: "generated", t_s: 1, turn: 1, derived: {},
                   generation: { reasoning: "", content: "", answer: null, estimates: [], calls } },

@@ -1,7 +1,6 @@
 """Weights on the disk, with the tokenizer they were trained with and a card that says what they are."""
 
 import hashlib
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from orchestra_lib.errors import BadInput
-from orchestra_lib.json_writing import dumps
+from orchestra_lib.json_writing import dumps, spoken
 from orchestra_lib.training.scales import Parts
 from orchestra_lib.training.settings import Settings
 
@@ -50,4 +49,4 @@ def write_card(folder: Path, made: Parts, settings: Settings, step: int) -> None
         "tokenizer": tokenizer_digest(made.tokenizer),
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    (folder / CARD).write_text(json.dumps(card, indent=2) + "\n", "utf-8")
+    (folder / CARD).write_text(spoken(card, indent=2) + "\n", "utf-8")

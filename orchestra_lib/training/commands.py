@@ -7,7 +7,6 @@ prints them for a shell, quoted; the files in `launch/` run what is printed.
 """
 
 import argparse
-import json
 import shlex
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from orchestra_lib.errors import BadInput
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.paths import DATA, home
 from orchestra_lib.training.cluster import Cluster
 from orchestra_lib.training.settings import Settings, resolve
@@ -37,7 +37,7 @@ def serve(settings: Settings) -> list[str]:
         "--gpu-memory-utilization", f"{cluster.sampler_share:g}",
         "--max-model-len", str(context),
         "--dtype", settings.policy.dtype,
-        "--weight-transfer-config", json.dumps({"backend": "nccl"}),
+        "--weight-transfer-config", spoken({"backend": "nccl"}),
         "--logprobs-mode", "processed_logprobs",
         "--max-logprobs", "-1",
     ]  # fmt: skip

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
+from orchestra_lib.json_writing import dumps, spoken
 from orchestra_lib.paths import DATA
 from orchestra_lib.record import record
 from orchestra_lib.training.run_folder import CONFIG, RunFolder, State
@@ -109,7 +110,7 @@ class Launcher:
         folder = self.folder / checked_name(name)
         if folder.exists():
             raise BadInput(f"there is a run {name!r} already; resume it, or take another name")
-        settings = (*checked_sets(sets), f"output_dir={json.dumps(str(folder))}")
+        settings = (*checked_sets(sets), f"output_dir={spoken(str(folder))}")
         self._alone(beside)
         return self._launch(name, folder, (str(known[config]), *_flags(settings)), resumed=False)
 
@@ -200,7 +201,7 @@ class Launcher:
             started_at=datetime.now(UTC), resumed=resumed,
         )  # fmt: skip
         part = self._file(name).with_suffix(".part")
-        part.write_text(json.dumps(to_data(launch)), "utf-8")
+        part.write_text(dumps(to_data(launch)), "utf-8")
         part.replace(self._file(name))
         return launch
 

@@ -61,6 +61,7 @@ def train(settings: Settings, *, resume: bool = False) -> dict[str, Any]:
     """
     assert settings.output_dir is not None
     folder = RunFolder(Path(settings.output_dir))
+    torch.set_num_threads(settings.policy.threads)
     if not _is_main():  # the main process keeps the folder for all
         return _Run(settings, folder, max(folder.checkpoints(), default=0) if resume else 0).go()
     with folder.held():

@@ -34,13 +34,16 @@ class Lora:
 class PolicySettings:
     """The policy to train. `checkpoint` is a folder of weights and tokenizer; what None means the scale says.
 
-    With `recompute` activations are worked out again in the backward pass: less memory, a third more work.
+    With `recompute` activations are worked out again in the backward pass: less memory, a third more work. `threads`
+    are PyTorch's on a CPU: in a tiny network more than one only wait for each other, and another count rounds
+    otherwise, so that a run that goes on would not be the same.
     """
 
     checkpoint: str | None = None
     dtype: Literal["float32", "bfloat16"] = "float32"
     attention: str = "sdpa"
     recompute: bool = False
+    threads: int = 1
     lora: Lora | None = None
 
 

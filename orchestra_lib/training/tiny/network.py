@@ -1,6 +1,5 @@
 """The tiny policy's network: Qwen3's architecture at under a million weights, and how it is kept on disk."""
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from orchestra_lib.errors import BadInput
+from orchestra_lib.json_writing import spoken
 from orchestra_lib.training.tiny.scale import STEPS
 from orchestra_lib.training.tiny.tokenizer import check_tokenizer, tokenizer
 from orchestra_lib.training.tiny.vocabulary import END, ID, PAD, TOKENS
@@ -68,7 +68,7 @@ def save_network(network: Qwen3ForCausalLM, folder: Path, card: Mapping[str, obj
     kept.load_state_dict(network.state_dict())
     kept.save_pretrained(folder)
     tokenizer().save_pretrained(folder)
-    (folder / "orchestra.json").write_text(json.dumps({"dialect": "tiny", **card}, indent=2) + "\n", "utf-8")
+    (folder / "orchestra.json").write_text(spoken({"dialect": "tiny", **card}, indent=2) + "\n", "utf-8")
 
 
 def load_network(folder: Path) -> Qwen3ForCausalLM:
