@@ -22,6 +22,7 @@ LAST = 5
 
 _STALE_S = 180.0
 _SPARK = 60
+_ON_MARKETS = ("tiny", "small")  # scales whose experts are simulated, also before a first rollout says so
 
 
 # ---- state
@@ -172,8 +173,8 @@ def _about(config: Mapping[str, Any]) -> Data:
 
 
 def _simulated(folder: Path) -> bool | None:
-    """Whether simulated experts answered, by the first rollouts that were kept; None where nothing tells."""
-    if (files.final(folder) or {}).get("dialect") == "tiny":
+    """Whether simulated experts answer: by the scale, else by the first rollouts kept; None where nothing tells."""
+    if _config(folder).get("scale") in _ON_MARKETS or (files.final(folder) or {}).get("dialect") == "tiny":
         return True
     tools = _tools(folder, files.rollout_steps(folder)[:1])
     return any(tool.get("simulated") is True for tool in tools) if tools else None

@@ -147,6 +147,7 @@ export class RunPage {
     this.wishes = el("span", { class: "wb-seg sm", role: "group", "aria-label": "Preference" });
     this.tabs = el("nav", { class: "wb-tabs tn-tabs", "aria-label": "Parts of the run" });
     this.pinned = el("span", { class: "tn-pinned" });
+    this.simulated = el("span");
     this.alerts = el("div", { class: "tn-alerts" });
     this.body = el("div", { class: "tn-body" });
     page.fill(
@@ -156,7 +157,7 @@ export class RunPage {
         this.chip,
         this.prog,
         this.pace,
-        this.head.simulated ? simulatedBadge() : null,
+        this.simulated,
         el("span", { class: "wb-sp" }),
         this.wishes,
         this.resumeButton,
@@ -173,6 +174,7 @@ export class RunPage {
   draw({ live = false } = {}) {
     const { view } = this;
     this.drawState();
+    put(this.simulated, this.head.simulated ? simulatedBadge() : null);
     this.drawWishes();
     this.drawPinned();
     this.drawAlerts();
