@@ -32,8 +32,13 @@ class Advantages:
     kept_N: Marks
 
 
-def advantages(reward_N: Floats, answered_N: Marks, groups: Segments, mode: Mode = Mode.PAPER) -> Advantages:
-    """Compare the graded rollouts of each group; `answered_N` says which ended with a valid answer."""
+def advantages(
+    reward_N: Floats, answered_N: Marks, groups: Segments, mode: Mode = Mode.PAPER, *, min_std: float = MIN_STD
+) -> Advantages:
+    """Compare the graded rollouts of each group; `answered_N` says which ended with a valid answer.
+
+    `min_std` other than the paper's is for who wants to see what that filter does.
+    """
     low_G, high_G = groups.lowest(reward_N), groups.highest(reward_N)
     equal_G = low_G == high_G
     range_G = np.where(equal_G, 1.0, high_G - low_G)
@@ -46,11 +51,11 @@ def advantages(reward_N: Floats, answered_N: Marks, groups: Segments, mode: Mode
     mean_G = groups.total(reward_N) / groups.size_G
     if Mode(mode) is Mode.PAPER:
         advantage_N = distance_N / groups.spread(np.where(equal_G, 1.0, placed_std_G))
-        differs_G = several_G & (std_G >= MIN_STD)
+        differs_G = several_G & (std_G >= min_std)
     else:
         advantage_N = (distance_N * groups.spread(range_G)) / groups.spread(std_G + _EPSILON)
         advantage_N = np.clip(advantage_N, -_CLIP, _CLIP)
-        differs_G = (std_G > MIN_STD) & (groups.size_G > _FEW)
+        differs_G = (std_G > min_std) & (groups.size_G > _FEW)
     return Advantages(
         mean_G=mean_G,
         std_G=np.where(several_G, std_G, np.nan),

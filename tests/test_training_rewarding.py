@@ -107,3 +107,29 @@ def test_rollouts_that_nobody_can_price_or_grade_are_no_part_of_their_group(roll
 def test_a_group_that_is_not_whole_is_refused(rollouts):
     with pytest.raises(BadInput, match=r"group 1 .* has 5 of its 6"):
         score(rollouts[1:], settings())
+
+
+def test_a_reward_part_can_be_taken_out_and_the_gate_opened(rollouts):
+    everything = score(rollouts, settings(min_std=0.0, malformed="keep", no_answer="keep"))
+    assert {one.why for one in everything} == {None}
+    assert any(one.malformed for one in everything)
+    assert [one.mask for one in everything] == [one.mask for one in rollouts]
+    nothing = score(rollouts, settings(drop=["outcome", "cost", "latency", "tools"]))
+    assert {one.reward for one in nothing} == {0.0}
+    assert {one.why for one in nothing} == {"flat_group"}
+    failed = [at for at, one in enumerate(rollouts) if not one.trajectory.outcome]
+    shut, opened = (score(rollouts, settings(gate=gate)) for gate in (True, False))
+    assert failed
+    assert {shut[at].reward for at in failed} == {0.0}
+    assert any(opened[at].reward for at in failed)
+
+
+def test_dropping_a_part_is_a_weight_of_nothing(rollouts):
+    groups = [rollouts[at : at + 6] for at in range(0, len(rollouts), 6)]
+    for part in ("outcome", "cost", "latency"):
+        scored = iter(score(rollouts, settings(drop=[part])))
+        for members in groups:
+            records = [one.trajectory for one in members]
+            preference = replace(records[0].setting.preference, **{part: 0.0})
+            report = reward_reports(group(records), preference)[0]
+            assert [next(scored).reward for _ in members] == pytest.approx([row.reward for row in report.rows])

@@ -36,6 +36,8 @@ def test_the_saved_settings_are_read_back_the_same(tmp_path):
         ("grpo.rollouts=1", "fewer than 2 has nothing to compare"),
         ("grpo.temperature=0", "without chance all rollouts are the same"),
         ("grpo.malformed=ignore", r"grpo\.malformed: "),
+        ('grpo.drop=["price"]', r"grpo\.drop"),
+        ("grpo.min_std=-1", "it is a number from 0"),
         ("grpo.iterations=3", r"checkpoint\.every = 20 falls amid rollouts"),
         ("checkpoint.keep=0", r"both are 1 or more"),
     ],

@@ -14,11 +14,12 @@ import numpy as np
 from orchestra_lib.advantage import advantages
 from orchestra_lib.errors import BadInput
 from orchestra_lib.grouping import is_malformed
+from orchestra_lib.preference import GOALS
 from orchestra_lib.reward import Measures, rewards, weights_of
 from orchestra_lib.reward_report import of_offered
 from orchestra_lib.segments import Floats, Marks
 from orchestra_lib.training.rollouts import Rollout
-from orchestra_lib.training.settings import Grpo
+from orchestra_lib.training.settings import Grpo, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,7 @@ def _compared(
         ],
         axis=1,
     )
+    _drop(weights_K_G, settings.drop)
     found = rewards(
         Measures(
             count_T_N=np.array([[one.get(tool, 0) for one in used] for tool in tools], float).reshape(
@@ -137,16 +139,24 @@ def _compared(
     )
     malformed_N = np.array([bool(facts[at].malformed) for at in counted], bool)
     answered_N = np.array([facts[at].answered for at in counted], bool)
-    reward_N = found.reward_N
+    reward_N = found.reward_N if settings.gate else found.weighted_N
     if settings.malformed == "penalise":
         reward_N = np.where(malformed_N, -settings.penalty, reward_N)
     if settings.no_answer == "penalise":
         reward_N = np.where(answered_N, reward_N, -settings.penalty)
+    if settings.no_answer != "mask":
         answered_N = np.ones_like(answered_N)
     elif settings.malformed == "penalise":
         answered_N = answered_N | malformed_N  # a rollout that only babbled is what the penalty is for
-    compared = advantages(reward_N, answered_N, found.groups, settings.reward)
+    compared = advantages(reward_N, answered_N, found.groups, settings.reward, min_std=settings.min_std)
     return found.groups.spread(compared.differs_G), compared.kept_N, reward_N, compared.advantage_N
+
+
+def _drop(weights_K_G: Floats, parts: Sequence[Part]) -> None:
+    """Take parts out of every preference; the rows are the tools and then the goals."""
+    for part in parts:
+        rows = slice(None, -len(GOALS)) if part == "tools" else GOALS.index(part) - len(GOALS)
+        weights_K_G[rows] = 0.0
 
 
 def _mask(rollout: Rollout, malformed: Sequence[int]) -> list[int]:

@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from orchestra_lib.advantage import MIN_STD
 from orchestra_lib.codec import from_data
 from orchestra_lib.configuration import merged, to_toml
 from orchestra_lib.errors import BadInput
@@ -16,8 +17,12 @@ from orchestra_lib.record import record
 from orchestra_lib.reward import Mode
 from orchestra_lib.training.cluster import Cluster
 
-Bad = Literal["mask", "penalise"]
-"""What becomes of a badly formed move: it leaves the loss, as in the paper, or its rollout is paid the penalty."""
+Bad = Literal["mask", "penalise", "keep"]
+"""What becomes of a badly formed move, or of a rollout without an answer: it leaves the loss, as in the paper; its
+rollout is paid the penalty; or nothing at all."""
+
+Part = Literal["outcome", "cost", "latency", "tools"]
+"""A part of the reward, as `drop` names it: `tools` are the weights of all of them."""
 
 
 @record
@@ -54,7 +59,9 @@ class Grpo:
     `micro_batch` is how many rollouts go through the network at once on each process, None for all of them.
     `iterations` are optimiser steps on the same rollouts. Departures from the paper: `kl` (weight of the divergence
     from the policy it began with), `clip_high` other than `clip_low`, `loss` other than `grpo`, `entropy`
-    (weight of a bonus), `malformed` and `no_answer` other than `mask`; then such a rollout is paid `-penalty`.
+    (weight of a bonus), `malformed` and `no_answer` other than `mask`, where `penalise` pays such a rollout `-penalty`.
+    What the paper's parts are good for is seen without them: `drop` takes the named ones out of every preference, with
+    `gate` false a rollout that failed is paid for what it saved, and `min_std` 0 lets all groups into the loss.
     `max_new_tokens` bounds a turn, `context` a whole rollout with its prompt.
     """
 
@@ -74,6 +81,9 @@ class Grpo:
     context: int | None = None
     loss: Literal["grpo", "dapo", "dr_grpo", "bnpo"] = "grpo"
     reward: Mode = Mode.PAPER
+    drop: tuple[Part, ...] = ()
+    gate: bool = True
+    min_std: float = MIN_STD
     kl: float = 0.0
     clip_low: float = 0.2
     clip_high: float = 0.2
@@ -90,6 +100,8 @@ class Grpo:
             raise BadInput(f"grpo.rollouts = {self.rollouts}; a group of fewer than 2 has nothing to compare")
         if not self.temperature > 0:
             raise BadInput(f"grpo.temperature = {self.temperature:g}; without chance all rollouts are the same")
+        if not self.min_std >= 0:
+            raise BadInput(f"grpo.min_std = {self.min_std!r}; it is a number from 0")
         if not self.learning_rate >= 0:
             raise BadInput(f"grpo.learning_rate = {self.learning_rate!r}; it is a number from 0")
 
