@@ -12,6 +12,7 @@ from orchestra_lib.bias import drift
 from orchestra_lib.bias_report import bias_report
 from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.errors import BadInput
+from orchestra_lib.families import load_families
 from orchestra_lib.paper_bias import paper_bias
 from orchestra_lib.profilelist import load_profiles
 from orchestra_lib.store.bias_sums import BiasSums, Scope
@@ -35,7 +36,8 @@ def router(workbench: Workbench) -> APIRouter:
 
         def found() -> dict[str, Any]:
             profiles = {one.priced_as: one for one in load_profiles(workbench.home).values()}
-            return {**to_data(bias_report(workbench.store, profiles, scope)), "paper": _paper()}
+            report = bias_report(workbench.store, profiles, scope, families=load_families(workbench.home))
+            return {**to_data(report), "paper": _paper()}
 
         return Response(dumps(await asyncio.to_thread(found)), media_type="application/json")
 

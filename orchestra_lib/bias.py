@@ -7,7 +7,6 @@ that variance. Shares and indices are fractions; an index is a share less the sh
 known from the data, such as an interval from one task, is NaN and never 0.
 """
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -199,25 +198,6 @@ def drift(steps: Sequence[tuple[int, float | None, int]]) -> Drift:
         half = Z95 * float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / part))
         change = Estimate(value=value, low=value - half, high=value + half, n=len(told))
     return Drift(steps=tuple(step for step, *_ in told), shares=shares_, change=change)
-
-
-_FAMILIES = (
-    ("qwen", r"qwen|qwq"), ("gpt", r"gpt|chatgpt|(?<![a-z0-9])o[1-9](?![0-9])"), ("claude", r"claude"),
-    ("gemini", r"gemini"), ("gemma", r"gemma"), ("nemotron", r"nemotron"), ("llama", r"llama"),
-    ("mistral", r"mistral|mixtral|codestral|magistral"), ("deepseek", r"deepseek"), ("phi", r"(?<![a-z])phi-?\d"),
-    ("grok", r"grok"), ("kimi", r"kimi"), ("glm", r"(?<![a-z])glm"), ("granite", r"granite"), ("smollm", r"smollm"),
-)  # fmt: skip
-
-
-def family(name: str) -> str | None:
-    """The family of models that a name says, such as `qwen`; None for a name that says none, and for a simulated one.
-
-    A distilled model counts to the family that is named first in its name.
-    """
-    if name.startswith("sim:"):
-        return None
-    found = [(match.start(), word) for word, form in _FAMILIES if (match := re.search(form, name.lower()))]
-    return min(found)[1] if found else None
 
 
 def known(value: float) -> float | None:

@@ -6,6 +6,12 @@ from orchestra_lib.bias import OVER, Alarm, Estimate
 from orchestra_lib.record import record
 from orchestra_lib.swap_pairs import Move
 
+PLAIN = ("basic", "domain")
+"""Kinds of tools that are no models."""
+
+NO_MODEL, SIMULATED, UNKNOWN = "no model", "simulated", "unknown"
+"""What stands for a family: of a plain tool, of an expert that a profile plays, and of a model that nobody knows."""
+
 
 @record
 class Cell:
@@ -30,6 +36,7 @@ class Cell:
 class Line:
     """One orchestrator. `best_known` is the part of its calls for which the best choice is known.
 
+    `cells` are its calls by expert, `families` by family or what stands for one.
     `strongest` and `own` are plain shares, the others shares less the best choice's; of one that is unknown `why` says
     why, by its name.
     """
@@ -53,13 +60,26 @@ class Line:
 
 @record
 class Column:
-    """One expert that was on offer. `tool` is its name as a tool, None where it had several."""
+    """One expert that was on offer. `tool` is its name as a tool, None where it had several.
+
+    `family` is None for what is no model, for a simulated expert and where nobody knows it; `source` says where it
+    stands.
+    """
 
     model: str
     kind: str
     tool: str | None
     simulated: bool
+    family: str | None
+    source: str | None
     best: float | None
+
+    @property
+    def kin(self) -> str:
+        """Its family, or what stands for one."""
+        if self.family is not None:
+            return self.family
+        return SIMULATED if self.simulated else NO_MODEL if self.kind in PLAIN else UNKNOWN
 
 
 @record

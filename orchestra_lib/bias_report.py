@@ -10,7 +10,8 @@ from typing import Any
 from orchestra_lib import bias
 from orchestra_lib.best_choice import Judged, judged
 from orchestra_lib.bias import Estimate
-from orchestra_lib.bias_records import BiasReport, Cell, Column, Line, Result, Step
+from orchestra_lib.bias_records import PLAIN, BiasReport, Cell, Column, Line, Result, Step
+from orchestra_lib.families import Families, shipped_families
 from orchestra_lib.profile import Profile
 from orchestra_lib.store.bias_sums import BiasSums, Facts, Row, Scope
 from orchestra_lib.store.store import Store
@@ -20,8 +21,11 @@ _EVERYTHING = Scope()
 INDICES = ("strongest", "strongest_index", "own", "own_index")
 
 
-def bias_report(store: Store, profiles: Mapping[str, Profile], scope: Scope = _EVERYTHING) -> BiasReport:
-    """The report; `profiles` by the name that prices them. Raises `StoreFault`."""
+def bias_report(
+    store: Store, profiles: Mapping[str, Profile], scope: Scope = _EVERYTHING, *, families: Families | None = None
+) -> BiasReport:
+    """The report; `profiles` by the name that prices them, `families` those that ship. Raises `StoreFault`."""
+    known = families or shipped_families()
     sums = BiasSums(store, scope)
     outcomes = sums.results()
     setups = sums.setups()
@@ -29,12 +33,11 @@ def bias_report(store: Store, profiles: Mapping[str, Profile], scope: Scope = _E
         row["setup"]: judged(row["offers"], row["preference"], row["kind"], row["difficulty"], profiles)
         for row in {row["setup"]: row for row in setups}.values()
     }
-    columns = _columns(setups, facts)
+    columns = _columns(setups, facts, known)
     labels = {column.model: column.model for column in columns}
-    families = {column.model: bias.family(column.model) for column in columns}
     results = _results(outcomes)
     tasks = {row["orchestrator"]: int(row["tasks"]) for row in outcomes}
-    lines = _Lines(setups, facts, families, tasks).lines(sums, labels)
+    lines = _Lines(setups, facts, columns, known, tasks).lines(sums, labels)
     simulated = {column.model for column in columns if column.simulated}
     return BiasReport(
         runs=sum(one.runs for one in results),
@@ -54,20 +57,23 @@ class _Lines:
         self,
         setups: Sequence[Row],
         facts: Mapping[int, Judged],
-        families: Mapping[str, str | None],
+        columns: Sequence[Column],
+        known: Families,
         tasks: Mapping[str, int],
     ) -> None:
-        self._families, self._tasks = families, tasks
+        self._families = {column.model: column.family for column in columns}
+        self._kin = {column.model: column.kin for column in columns}
+        self._tasks = tasks
         self._setups: dict[str, list[Row]] = defaultdict(list)
         for row in setups:
             self._setups[row["orchestrator"]].append(row)
         self._facts = facts
-        self._own = {name: bias.family(name) for name in self._setups}
+        self._own = {name: known.of(name) for name in self._setups}
 
     def lines(self, sums: BiasSums, labels: Mapping[str, str]) -> tuple[Line, ...]:
         """Every orchestrator that has a run, by name."""
         by_model, wholes = _by_orchestrator(sums.shares(labels))
-        by_family, _ = _by_orchestrator(sums.shares(self._families)) if any(self._families.values()) else ({}, {})
+        by_family, _ = _by_orchestrator(sums.shares(self._kin))
         indexed = {name: {} for name in self._setups}  # type: dict[str, dict[str, Estimate]]
         for row in sums.indices(self._as_columns()):
             shape = bias.indices if row["what"].endswith("_index") else bias.shares
@@ -93,7 +99,7 @@ class _Lines:
         cells = _cells(models, whole, best)
         by_family: dict[str, float] = defaultdict(float)
         for model, share in (best or {}).items():
-            by_family[self._families.get(model) or ""] += share
+            by_family[self._kin[model]] += share
         choices = max((len(self._facts[row["setup"]].models) for row in setups), default=0)
         unknown = Estimate(value=None)
         return Line(
@@ -196,7 +202,7 @@ def _cells(rows: Sequence[Row], whole: Row | None, best: Mapping[str, float] | N
 _KINDS = ("basic", "domain", "specialist", "generalist")
 
 
-def _columns(setups: Sequence[Row], facts: Mapping[int, Judged]) -> tuple[Column, ...]:
+def _columns(setups: Sequence[Row], facts: Mapping[int, Judged], known: Families) -> tuple[Column, ...]:
     """Everybody who was on offer, by kind and name."""
     offers: dict[str, Row] = {}
     tools: dict[str, set[str]] = defaultdict(set)
@@ -217,6 +223,8 @@ def _columns(setups: Sequence[Row], facts: Mapping[int, Judged]) -> tuple[Column
             kind=one["kind"],
             tool=next(iter(tools[model])) if len(tools[model]) == 1 else None,
             simulated=one["simulated"],
+            family=None if one["kind"] in PLAIN else known.of(model),
+            source=None if one["kind"] in PLAIN else known.source(model),
             best=totals[model] / told if told and model in stated else None,
         )
         for model, one in offers.items()

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from functools import cache
 
-from orchestra_lib.bias import family
 from orchestra_lib.codec import from_data
+from orchestra_lib.families import shipped_families
 from orchestra_lib.paths import DATA
 from orchestra_lib.record import record
 
@@ -43,6 +43,7 @@ class PaperBias:
 
     def own_share(self, orchestrator: str) -> float | None:
         """How much went to models of its own family; None where none was on offer."""
+        family = shipped_families().of
         own = family(orchestrator)
         kin = [share for name, share in self.shares(orchestrator).items() if own is not None and family(name) == own]
         return sum(kin) if kin else None

@@ -109,15 +109,6 @@ def test_nobody_off_the_front_is_left_unbeaten(points):
     assert bias.front([None, 1.0], [0.5, None]) == []
 
 
-def test_families_are_read_from_names():
-    names = {
-        "openai:gpt-5-mini": "gpt", "o3": "gpt", "local/qwen2.5-coder-1.5b": "qwen", "claude-opus-4.1": "claude",
-        "meta/Llama-3.3-70B": "llama", "Llama-3_1-Nemotron": "llama", "sim:strongest": None, "conductor": None,
-        "microsoft/phi-4": "phi", "delphi": None,
-    }  # fmt: skip
-    assert {name: bias.family(name) for name in names} == names
-
-
 def test_drift_leaves_out_what_is_unknown_and_compares_the_ends():
     steps = [(n, None if n == 3 else 0.9 - n * 0.01, 64) for n in range(50)]
     found = bias.drift(steps)

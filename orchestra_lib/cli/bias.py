@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib.bias import Estimate, drift
-from orchestra_lib.bias_records import BiasReport, Line
+from orchestra_lib.bias_records import UNKNOWN, BiasReport, Line
 from orchestra_lib.bias_report import bias_report
 from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.terminal import dollars, note, print_json, print_table
 from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput
+from orchestra_lib.families import load_families
 from orchestra_lib.limits import Limits
 from orchestra_lib.paper_bias import paper_bias
 from orchestra_lib.paths import home
@@ -70,7 +71,8 @@ def bias(
         kind=kind, difficulty=difficulty, domain=domain, turn=turn,
     )  # fmt: skip
     with Store.open(home()) as store:
-        found = bias_report(store, {one.priced_as: one for one in load_profiles(home()).values()}, scope)
+        profiles = {one.priced_as: one for one in load_profiles(home()).values()}
+        found = bias_report(store, profiles, scope, families=load_families(home()))
     if json:
         print_json({**to_data(found), "paper": to_data(paper_bias())})
     else:
@@ -102,6 +104,8 @@ def _show(found: BiasReport) -> None:
     note(f"{found.runs:,} runs, {found.calls:,} calls{simulated}; 95 % intervals, tasks as units; best = best per task")
     head = ("orchestrator", "calls", "tasks", "strongest − best", "own family − best", "most called")
     print_table(head, [_line(line) for line in found.lines])
+    print()
+    print_table(("orchestrator", "its family", "calls by family"), [_kin(line) for line in found.lines])
     for line in found.lines:
         if (alarm := line.alarm) is not None:
             best = "unknown" if alarm.best is None else f"{_points(alarm.best, False)} %"
@@ -128,6 +132,11 @@ def _line(line: Line) -> list[str]:
         for what, found in (("strongest_index", line.strongest_index), ("own_index", line.own_index))
     ]
     return [line.orchestrator, f"{line.calls:,}", f"{line.tasks:,}", *indices, ", ".join(most)]
+
+
+def _kin(line: Line) -> list[str]:
+    shares = [f"{cell.name} {points(cell.share, signed=False)}" for cell in line.families]
+    return [line.orchestrator, line.family or UNKNOWN, ", ".join(shares)]
 
 
 def points(found: Estimate, *, signed: bool = True) -> str:
