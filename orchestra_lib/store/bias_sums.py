@@ -30,8 +30,9 @@ SLICES = ("kind", "difficulty", "domain", "turn")
 Row = Mapping[str, Any]
 
 _NUMBER = "CASE WHEN regexp_full_match(task_id, 'simulated-[0-9]+-[0-9]+') THEN split_part(task_id, '-', 3)::BIGINT END"
-_PLACED = f"""SELECT id, started_at, orchestrator, status, outcome, cost_usd, simulated, nominal, offers, uses, path,
-    preference, domain, hash(task) AS task, list_extract({list(KINDS)}, (number % {len(KINDS)} + 1)::INTEGER) AS kind,
+_PLACED = f"""SELECT id, started_at, orchestrator, status, outcome, cost_usd, simulated, nominal, offers, described,
+    uses, path, preference, domain, hash(task) AS task,
+    list_extract({list(KINDS)}, (number % {len(KINDS)} + 1)::INTEGER) AS kind,
     list_extract({list(DIFFICULTIES)}, (number // {len(KINDS)} % {len(DIFFICULTIES)} + 1)::INTEGER) AS difficulty,
     FROM (SELECT *, {_NUMBER} AS number FROM trajectories WHERE offers IS NOT NULL AND status <> 'running')"""  # noqa: S608  # our own words
 _USED = """used AS (
@@ -92,8 +93,8 @@ SELECT orchestrator, sum(runs) AS runs, sum(n) AS n, sum(n * n) AS nn, sum(y) AS
     bool_or(simulated) AS simulated, bool_or(nominal) AS nominal
 FROM per GROUP BY orchestrator ORDER BY orchestrator"""
 _SWAPS = """, several AS (
-    SELECT orchestrator, task, preference FROM runs GROUP BY ALL HAVING count(DISTINCT hash(offers)) > 1)
-SELECT id, orchestrator, task, hash(preference) AS wish, offers, path[1] AS first
+    SELECT orchestrator, task, preference FROM runs GROUP BY ALL HAVING count(DISTINCT hash(offers, described)) > 1)
+SELECT id, orchestrator, task, hash(preference) AS wish, offers, described, path[1] AS first, uses
 FROM runs JOIN several USING (orchestrator, task, preference) ORDER BY started_at DESC, id LIMIT $most"""
 _VALUES = """SELECT kind, difficulty, domain, count(*) AS runs FROM runs GROUP BY ALL"""
 _BEHIND = """SELECT id, orchestrator, status, outcome, cost_usd, simulated, list_sum(list_transform(uses, lambda u: u.calls)) AS calls,

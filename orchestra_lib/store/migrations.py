@@ -93,12 +93,19 @@ DELETE FROM journals;
 """Who was on offer at which price, and who was called, by who answers and not by the name of the tool; journals that
 are forgotten are read again, and fill these columns of runs that were stored before."""
 
+_DESCRIBED = """
+ALTER TABLE trajectories ADD COLUMN described VARCHAR[];
+DELETE FROM journals;
+"""
+"""Beside `offers`, by which description each was offered: the beginning of its SHA-256. Journals are read again."""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("first tables", _FIRST),
     ("view tool_use", _TOOL_USE),
     ("annotations", _ANNOTATIONS),
     ("grades, notes, groups and forks", _LAB),
     ("who was on offer and who was called", _USES),
+    ("by which description tools were offered", _DESCRIBED),
 )
 """Name and SQL of every step; the first has number 1."""
 

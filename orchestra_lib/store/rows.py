@@ -2,17 +2,19 @@
 
 Nothing that a model, a tool or a server wrote may keep a run out of the store: lone
 surrogates are replaced, numbers that no BIGINT holds become NULL; `raw` keeps the original.
+Every attempt is priced once; all sums are made of that.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, NamedTuple
 
-from orchestra_lib.billing import spent_on
+from orchestra_lib.billing import JUDGE, Charge, Spent, bill_of, charges, spent
 from orchestra_lib.codec import to_text, well_formed
 from orchestra_lib.grade import Grade
-from orchestra_lib.pricing import Attempt, Price, Usage, cost_usd
+from orchestra_lib.pricing import Price, Usage
 from orchestra_lib.record import record
-from orchestra_lib.store.uses import offers, path, uses
+from orchestra_lib.store.uses import described, offers, path, ran, uses
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
 
@@ -20,6 +22,7 @@ Row = Sequence[Any]
 _ARGUMENTS = Mapping[str, Any]
 _BIGINT = 2**63
 _NO_PRICE = Price(source="")
+_NO_USAGE = Usage()
 
 
 @record
@@ -33,21 +36,50 @@ class Rows:
     grades: Sequence[Row]
 
 
+class _Charged(NamedTuple):
+    """A turn, and what its generation and each of its calls were charged."""
+
+    turn: Turn
+    own: Sequence[Charge]
+    calls: Sequence[tuple[Call, Sequence[Charge], Spent]]
+
+    def pairs(self) -> Iterator[tuple[Call | None, Charge]]:
+        for charge in self.own:
+            yield None, charge
+        for call, charged, _ in self.calls:
+            for charge in charged:
+                yield call, charge
+
+
 def rows(trajectory: Trajectory) -> Rows:
     """Everything that the query store keeps of a trajectory."""
     kinds = {spec.name: str(spec.kind) for spec in trajectory.setting.tools}
-    return Rows(
-        trajectories=[_clean_parts(_trajectory(trajectory, kinds))],
-        turns=[_clean_parts(_turn(trajectory, turn)) for turn in trajectory.turns],
-        calls=[_clean_parts(row) for turn in trajectory.turns for row in _calls(trajectory, turn, kinds)],
-        attempts=[_clean_parts(row) for turn in trajectory.turns for row in _attempts(trajectory, turn)],
-        grades=[_clean_parts(_grade(trajectory.id, *placed)) for placed in enumerate(trajectory.grades)],
+    turns = [_charged(trajectory, turn) for turn in trajectory.turns]
+    raw = to_text(trajectory, brief=True)
+    found = Rows(
+        trajectories=[_trajectory(trajectory, turns, kinds, raw)],
+        turns=[_turn(trajectory, charged) for charged in turns],
+        calls=[row for charged in turns for row in _calls(trajectory, charged, kinds)],
+        attempts=[row for charged in turns for row in _attempts(trajectory, charged)],
+        grades=[_grade(trajectory.id, *placed) for placed in enumerate(trajectory.grades)],
     )
+    return found if _is_clean(trajectory, raw) else _cleaned(found)
 
 
-def _trajectory(trajectory: Trajectory, kinds: Mapping[str, str]) -> Row:
-    setting, preference, bill = trajectory.setting, trajectory.setting.preference, trajectory.bill()
-    calls = trajectory.calls
+def _charged(trajectory: Trajectory, turn: Turn) -> _Charged:
+    prices = trajectory.setting.prices
+    own = charges(turn.generation.attempts, prices) if turn.generation else ()
+    calls = [(call, charged := charges(call.attempts, prices), spent(charged)) for call in turn.calls]
+    return _Charged(turn, own, calls)
+
+
+def _trajectory(trajectory: Trajectory, turns: Sequence[_Charged], kinds: Mapping[str, str], raw: str) -> Row:
+    setting, preference = trajectory.setting, trajectory.setting.preference
+    ledger = [(call.call.tool if call else ORCHESTRATOR, charge) for turn in turns for call, charge in turn.pairs()]
+    judged = [(JUDGE, charge) for charge in charges(trajectory.judge_attempts, setting.prices)]
+    bill = bill_of([*ledger, *judged], setting.prices)
+    calls, run = trajectory.calls, ran(trajectory)
+    usd = {id(call): cost.cost_usd for turn in turns for call, _, cost in turn.calls}
     called = sorted({call.call.tool for call in calls})
     return (
         trajectory.id,
@@ -82,15 +114,16 @@ def _trajectory(trajectory: Trajectory, kinds: Mapping[str, str]) -> Row:
         setting.seed,
         trajectory.faults[-1].message if trajectory.faults else None,
         [_mark(call, kinds) for call in calls],
-        to_text(trajectory),
+        raw,
         setting.group,
         setting.fork and setting.fork.run_id,
         setting.fork and setting.fork.turn,
         setting.origin,
         setting.assigned and setting.assigned.domain,
         offers(setting),
-        uses(trajectory),
-        path(trajectory),
+        uses(run, setting, lambda call: usd[id(call)]),
+        path(run),
+        described(setting),
     )
 
 
@@ -98,9 +131,9 @@ def _grade(run_id: str, position: int, grade: Grade) -> Row:
     return (run_id, position, grade.at, grade.by, grade.outcome, grade.reason, dict(grade.conditions))
 
 
-def _turn(trajectory: Trajectory, turn: Turn) -> Row:
-    generation = turn.generation
-    spent = spent_on((attempt for _, attempt in _ledger(turn)), trajectory.setting.prices)
+def _turn(trajectory: Trajectory, charged: _Charged) -> Row:
+    turn, generation = charged.turn, charged.turn.generation
+    whole = spent([charge for _, charge in charged.pairs()])
     return (
         trajectory.id,
         turn.index,
@@ -111,16 +144,16 @@ def _turn(trajectory: Trajectory, turn: Turn) -> Row:
         generation and generation.content,
         generation and generation.answer,
         len(turn.calls),
-        spent.input_tokens,
-        spent.output_tokens,
-        spent.cost_usd,
+        whole.input_tokens,
+        whole.output_tokens,
+        whole.cost_usd,
     )
 
 
-def _calls(trajectory: Trajectory, turn: Turn, kinds: Mapping[str, str]) -> Iterator[Row]:
-    for position, call in enumerate(turn.calls):
+def _calls(trajectory: Trajectory, charged: _Charged, kinds: Mapping[str, str]) -> Iterator[Row]:
+    turn = charged.turn
+    for position, (call, _, cost) in enumerate(charged.calls):
         seen, asked = call.observation, call.call
-        spent = spent_on(call.attempts, trajectory.setting.prices)
         yield (
             trajectory.id,
             turn.index,
@@ -136,17 +169,16 @@ def _calls(trajectory: Trajectory, turn: Turn, kinds: Mapping[str, str]) -> Iter
             seen and seen.started_s,
             seen and seen.finished_s,
             seen.latency_s if seen and trajectory.setting.timed else None,
-            spent.input_tokens,
-            spent.output_tokens,
-            spent.cost_usd,
+            cost.input_tokens,
+            cost.output_tokens,
+            cost.cost_usd,
         )
 
 
-def _attempts(trajectory: Trajectory, turn: Turn) -> Iterator[Row]:
-    prices = trajectory.setting.prices
-    for position, (call, attempt) in enumerate(_ledger(turn)):
-        price, usage = prices.find(attempt.priced_as), attempt.usage or Usage()
-        row = price or _NO_PRICE
+def _attempts(trajectory: Trajectory, charged: _Charged) -> Iterator[Row]:
+    prices, turn = trajectory.setting.prices, charged.turn
+    for position, (call, (attempt, price, usd)) in enumerate(charged.pairs()):
+        usage, row = attempt.usage or _NO_USAGE, price or _NO_PRICE
         yield (
             trajectory.id,
             turn.index,
@@ -162,7 +194,7 @@ def _attempts(trajectory: Trajectory, turn: Turn) -> Iterator[Row]:
             attempt.queue_s,
             attempt.billed,
             attempt.error,
-            cost_usd(attempt, price),
+            usd,
             row.input_usd_per_mtok,
             row.output_usd_per_mtok,
             row.cached_usd_per_mtok,
@@ -172,14 +204,6 @@ def _attempts(trajectory: Trajectory, turn: Turn) -> Iterator[Row]:
             prices.name,
             prices.dated,
         )
-
-
-def _ledger(turn: Turn) -> Iterator[tuple[Call | None, Attempt]]:
-    for attempt in turn.generation.attempts if turn.generation else ():
-        yield None, attempt
-    for call in turn.calls:
-        for attempt in call.attempts:
-            yield call, attempt
 
 
 def _failed(call: Call) -> bool:
@@ -195,6 +219,26 @@ def _mark(call: Call, kinds: Mapping[str, str]) -> dict[str, object]:
         "started_s": seen and seen.started_s,
         "finished_s": seen and seen.finished_s,
     }
+
+
+def _is_clean(trajectory: Trajectory, raw: str) -> bool:
+    """Whether no text had a lone surrogate, which `raw` would show as U+FFFD, and no number leaves a BIGINT."""
+    if not raw.isascii() and "\ufffd" in raw:
+        return False
+    numbers = [abs(trajectory.setting.seed or 0)]
+    for _, attempt in trajectory.ledger():
+        if (usage := attempt.usage) is not None:
+            numbers += [
+                abs(usage.input_tokens or 0),
+                abs(usage.output_tokens or 0),
+                abs(usage.cached_tokens or 0),
+                abs(usage.reasoning_tokens or 0),
+            ]
+    return sum(numbers) < _BIGINT
+
+
+def _cleaned(found: Rows) -> Rows:
+    return Rows(**{field.name: [_clean_parts(row) for row in getattr(found, field.name)] for field in fields(Rows)})
 
 
 def _clean_parts(values: Iterable[Any]) -> list[Any]:

@@ -4,12 +4,12 @@ Who answers is the name that prices it: of an expert its model, of any other too
 orchestrator choose among models counts as one for each of them.
 """
 
-import math
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from orchestra_lib.billing import spent_on
-from orchestra_lib.pricing import Price
+from orchestra_lib.pricing import Price, total
+from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus, ToolSpec
 from orchestra_lib.trajectory import Call, Setting, Trajectory
 
@@ -42,29 +42,60 @@ def offers(setting: Setting) -> list[dict[str, Any]]:
     ]
 
 
-def uses(trajectory: Trajectory) -> list[dict[str, Any]]:
-    """The calls that ran, summed by tool, who answered and turn; `usd` and `seconds` are None where one is unknown."""
+def described(setting: Setting) -> list[str]:
+    """Beside each of `offers`, by which description it was offered."""
+    return [mark(spec.description) for spec in setting.tools for _ in spec.choices]
+
+
+def mark(description: str) -> str:
+    """What tells a description from every other: the beginning of its SHA-256."""
+    return hashlib.sha256(description.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+@record
+class Ran:
+    """A call that ran, the number of its turn from 1 on, and who answered it as whose tool."""
+
+    turn: int
+    call: Call
+    spec: ToolSpec
+    model: str
+
+
+def ran(trajectory: Trajectory) -> tuple[Ran, ...]:
+    """The calls that ran, in order."""
+    specs = {spec.name: spec for spec in trajectory.setting.tools}
+    return tuple(
+        Ran(turn=number, call=call, spec=spec, model=answered_by(call, spec))
+        for number, turn in enumerate(trajectory.turns, start=1)
+        for call in turn.calls
+        if (spec := specs.get(call.call.tool)) and call.observation is not None and call.observation.status in _RAN
+    )
+
+
+def uses(calls: Sequence[Ran], setting: Setting, usd: Callable[[Call], float | None]) -> list[dict[str, Any]]:
+    """These calls summed by tool, who answered and turn; `usd` and `seconds` are None where one is unknown."""
     groups: dict[tuple[str, str, str, int], list[Call]] = {}
-    for turn, call, spec in _ran(trajectory):
-        key = (spec.name, answered_by(call, spec), str(spec.kind), min(turn, LATE))
-        groups.setdefault(key, []).append(call)
+    for one in calls:
+        key = (one.spec.name, one.model, str(one.spec.kind), min(one.turn, LATE))
+        groups.setdefault(key, []).append(one.call)
     return [
         {
             "tool": tool,
             "model": model,
             "kind": kind,
             "turn": turn,
-            "calls": len(calls),
-            "usd": spent_on((each for one in calls for each in one.attempts), trajectory.setting.prices).cost_usd,
-            "seconds": _sum(one.took_s(trajectory.setting) for one in calls),
+            "calls": len(group),
+            "usd": total([usd(call) for call in group]),
+            "seconds": total([call.took_s(setting) for call in group]),
         }
-        for (tool, model, kind, turn), calls in groups.items()
+        for (tool, model, kind, turn), group in groups.items()
     ]
 
 
-def path(trajectory: Trajectory) -> list[str]:
-    """Who answered the first calls that ran, in order."""
-    return [answered_by(call, spec) for _, call, spec in _ran(trajectory)][:FIRST]
+def path(calls: Sequence[Ran]) -> list[str]:
+    """Who answered the first of these calls."""
+    return [one.model for one in calls[:FIRST]]
 
 
 def answered_by(call: Call, spec: ToolSpec) -> str:
@@ -72,18 +103,3 @@ def answered_by(call: Call, spec: ToolSpec) -> str:
     if not spec.models:
         return spec.priced_as
     return next((one.priced_as for one in call.attempts if one.priced_as in spec.models), spec.name)
-
-
-def _ran(trajectory: Trajectory) -> Iterator[tuple[int, Call, ToolSpec]]:
-    """The calls that ran, each with the number of its turn, from 1 on."""
-    specs = {spec.name: spec for spec in trajectory.setting.tools}
-    for number, turn in enumerate(trajectory.turns, start=1):
-        for call in turn.calls:
-            spec = specs.get(call.call.tool)
-            if spec is not None and call.observation is not None and call.observation.status in _RAN:
-                yield number, call, spec
-
-
-def _sum(values: Iterator[float | None]) -> float | None:
-    known = list(values)
-    return None if None in known else math.fsum(value for value in known if value is not None)
