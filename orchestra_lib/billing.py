@@ -5,6 +5,7 @@ Sums follow from attempts and prices and are never stored. Money is in USD, time
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from orchestra_lib.pricing import Attempt, Price, PriceTable, Usage, cost_usd, total, total_tokens
 from orchestra_lib.record import record
@@ -90,12 +91,33 @@ class Bill:
         return Bill(rows=tuple(row for row in (*self.rows, *self.judge) if row.payee == payee))
 
 
+class Charge(NamedTuple):
+    """An attempt with the price row that holds for it, and what it cost in USD; None is unknown."""
+
+    attempt: Attempt
+    price: Price | None
+    cost_usd: float | None
+
+
+def charges(attempts: Iterable[Attempt], prices: PriceTable) -> list[Charge]:
+    """Each attempt priced once, for those who sum the same attempts in several ways."""
+    priced = ((attempt, prices.find(attempt.priced_as)) for attempt in attempts)
+    return [Charge(attempt, price, cost_usd(attempt, price)) for attempt, price in priced]
+
+
 def bill(ledger: Iterable[tuple[str, Attempt]], prices: PriceTable) -> Bill:
     """Sum (payee, attempt) pairs under a price table, payees in order of first appearance."""
-    groups: dict[tuple[str, str], list[Attempt]] = {}
-    for payee, attempt in ledger:
-        groups.setdefault((payee, attempt.priced_as), []).append(attempt)
-    rows = tuple(_row(payee, name, attempts, prices) for (payee, name), attempts in groups.items())
+    pairs = list(ledger)
+    priced = charges((attempt for _, attempt in pairs), prices)
+    return bill_of(((payee, charge) for (payee, _), charge in zip(pairs, priced, strict=True)), prices)
+
+
+def bill_of(charged: Iterable[tuple[str, Charge]], prices: PriceTable) -> Bill:
+    """The same bill of attempts that `charges` has priced under this table."""
+    groups: dict[tuple[str, str], list[Charge]] = {}
+    for payee, charge in charged:
+        groups.setdefault((payee, charge.attempt.priced_as), []).append(charge)
+    rows = tuple(_row(payee, name, group, prices) for (payee, name), group in groups.items())
     return Bill(
         rows=tuple(row for row in rows if row.payee != JUDGE), judge=tuple(row for row in rows if row.payee == JUDGE)
     )
@@ -112,46 +134,53 @@ class Spent:
 
 def spent_on(attempts: Iterable[Attempt], prices: PriceTable) -> Spent:
     """The totals that `bill` gives for these attempts, for those who need no rows."""
-    priced = [(attempt, prices.find(attempt.priced_as)) for attempt in attempts]
-    counted = _counted(priced)
+    return spent(charges(attempts, prices))
+
+
+def spent(group: Sequence[Charge]) -> Spent:
+    """The same totals of attempts that are priced."""
+    counted = _counted(group)
     return Spent(
-        input_tokens=total_tokens(usage.input_tokens for usage in counted),
-        output_tokens=total_tokens(usage.output_tokens for usage in counted),
-        cost_usd=total(cost_usd(attempt, price) for attempt, price in priced),
+        input_tokens=total_tokens([usage.input_tokens for usage in counted]),
+        output_tokens=total_tokens([usage.output_tokens for usage in counted]),
+        cost_usd=total([charge.cost_usd for charge in group]),
     )
 
 
-def _row(payee: str, name: str, attempts: list[Attempt], prices: PriceTable) -> BillRow:
+def _row(payee: str, name: str, group: Sequence[Charge], prices: PriceTable) -> BillRow:
     found = prices.resolve(name)
-    price = found.price
-    counted = _counted([(attempt, price) for attempt in attempts])
-    costs = [cost_usd(attempt, price) for attempt in attempts]
+    counted = _counted(group)
+    attempts = [charge.attempt for charge in group]
+    costs = [charge.cost_usd for charge in group]
     reported = [attempt.reported_cost_usd for attempt in attempts if attempt.billed]
     return BillRow(
         payee=payee,
         priced_as=name,
         row=found.row,
-        price=price,
+        price=found.price,
         attempts=len(attempts),
-        input_tokens=total_tokens(usage.input_tokens for usage in counted),
-        output_tokens=total_tokens(usage.output_tokens for usage in counted),
-        cached_tokens=total_tokens(usage.cached_tokens for usage in counted),
-        reasoning_tokens=total_tokens(usage.reasoning_tokens for usage in counted),
+        input_tokens=total_tokens([usage.input_tokens for usage in counted]),
+        output_tokens=total_tokens([usage.output_tokens for usage in counted]),
+        cached_tokens=total_tokens([usage.cached_tokens for usage in counted]),
+        reasoning_tokens=total_tokens([usage.reasoning_tokens for usage in counted]),
         cost_usd=total(costs),
-        known_usd=math.fsum(cost for cost in costs if cost is not None),
+        known_usd=math.fsum([cost for cost in costs if cost is not None]),
         reported_usd=total(reported) if reported else None,
-        estimated=any(usage.estimated for usage in counted),
-        wall_s=math.fsum(attempt.wall_s for attempt in attempts),
-        queue_s=math.fsum(attempt.queue_s for attempt in attempts),
-        backoff_s=math.fsum(attempt.backoff_s for attempt in attempts),
+        estimated=any([usage.estimated for usage in counted]),
+        wall_s=math.fsum([attempt.wall_s for attempt in attempts]),
+        queue_s=math.fsum([attempt.queue_s for attempt in attempts]),
+        backoff_s=math.fsum([attempt.backoff_s for attempt in attempts]),
     )
 
 
-def _counted(priced: Sequence[tuple[Attempt, Price | None]]) -> list[Usage]:
+_NO_USAGE = Usage()
+
+
+def _counted(group: Iterable[Charge]) -> list[Usage]:
     """Tools without tokens and attempts that were never billed count 0 tokens, a silent model counts as unknown."""
     return [
-        attempt.usage or Usage()
-        for attempt, price in priced
+        attempt.usage or _NO_USAGE
+        for attempt, price, _ in group
         if attempt.usage is not None or _uses_tokens(attempt, price)
     ]
 

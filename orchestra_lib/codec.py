@@ -28,19 +28,20 @@ def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(kind)  # type: ignore[arg-type]  # hashable so that it can be cached; a type all the same
 
 
-def to_data(value: object, kind: Any = None) -> Any:
-    """A frozen value as plain dicts, lists, strings and numbers."""
-    return _adapter(kind or cast(Hashable, type(value))).dump_python(value, mode="json")
+def to_data(value: object, kind: Any = None, *, brief: bool = False) -> Any:
+    """A frozen value as plain dicts, lists, strings and numbers; `brief` leaves out what is a field's default."""
+    return _adapter(kind or cast(Hashable, type(value))).dump_python(value, mode="json", exclude_defaults=brief)
 
 
-def to_text(value: object, kind: Any = None) -> str:
+def to_text(value: object, kind: Any = None, *, brief: bool = False) -> str:
     """A frozen value as JSON, the same that `dumps` makes of its plain data in a third of the time."""
     try:
-        text = _adapter(kind or cast(Hashable, type(value))).dump_json(value).decode()
+        adapter = _adapter(kind or cast(Hashable, type(value)))
+        text = adapter.dump_json(value, exclude_defaults=brief).decode()
     except ValueError:  # lone surrogates
-        return dumps(to_data(value, kind))
+        return dumps(to_data(value, kind, brief=brief))
     # Either is an innocent word of a text, or the constant that `dumps` refuses.
-    return dumps(to_data(value, kind)) if "NaN" in text or "Infinity" in text else text
+    return dumps(to_data(value, kind, brief=brief)) if "NaN" in text or "Infinity" in text else text
 
 
 def from_data(data: object, kind: type[T], *, where: str) -> T:

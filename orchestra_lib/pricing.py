@@ -72,6 +72,8 @@ class Price:
 
     def for_prompt(self, input_tokens: int) -> "Price | Tier":
         """Where the token rates of a request stand whose prompt has this many tokens."""
+        if not self.tiers:
+            return self
         fitting = [tier for tier in self.tiers if input_tokens > tier.above_input_tokens]
         return fitting[-1] if fitting else self
 
@@ -160,7 +162,8 @@ class PriceTable:
 
     def find(self, name: str) -> Price | None:
         """The price of a model or tool; None when the table does not know it."""
-        return self.resolve(name).price
+        row = self.prices.get(name)
+        return self.resolve(name).price if row is None else row
 
     def resolve(self, name: str) -> Resolution:
         """The row for a model or tool, and why it is that row. A row wins over an alias, an alias over a rule."""
@@ -281,17 +284,20 @@ def _token_costs(usage: Usage | None, price: Price) -> list[float] | None:
     # A server may report more cached tokens than prompt tokens: the prompt wins.
     cached = min(max(usage.cached_tokens or 0, 0), sent)
     written = min(max(usage.cache_write_tokens or 0, 0), sent - cached)
-    counts = (sent - cached - written, made, cached, written)
-    rates = (fresh_rate, output_rate, cached_rate, written_rate)
-    return [count * rate / 1e6 for count, rate in zip(counts, rates, strict=True)]
+    fresh = sent - cached - written
+    return [
+        fresh * fresh_rate / 1e6,
+        made * output_rate / 1e6,
+        cached * cached_rate / 1e6,
+        written * written_rate / 1e6,
+    ]
 
 
 def _told(usage: Usage | None) -> tuple[int, int] | None:
     """Input and output tokens, None unless both were reported and can be true."""
-    if usage is None or usage.input_tokens is None or usage.output_tokens is None:
+    if usage is None or (sent := usage.input_tokens) is None or (made := usage.output_tokens) is None:
         return None
-    both = usage.input_tokens, usage.output_tokens
-    return both if min(both) >= 0 and max(both) <= CREDIBLE_TOKENS else None
+    return (sent, made) if 0 <= sent <= CREDIBLE_TOKENS and 0 <= made <= CREDIBLE_TOKENS else None
 
 
 def worst_case_usd(
@@ -307,10 +313,10 @@ def worst_case_usd(
 def total(parts: Iterable[float | None]) -> float | None:
     """The sum, or None when any part is unknown."""
     known = list(parts)
-    return None if None in known else math.fsum(part for part in known if part is not None)
+    return None if None in known else math.fsum(known)  # type: ignore[arg-type]  # none of them is None
 
 
 def total_tokens(parts: Iterable[int | None]) -> int | None:
     """The sum of token counts, or None when any is unknown."""
     known = list(parts)
-    return None if None in known else sum(part for part in known if part is not None)
+    return None if None in known else sum(known)  # type: ignore[arg-type]  # none of them is None

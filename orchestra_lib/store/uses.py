@@ -48,8 +48,8 @@ def described(setting: Setting) -> list[str]:
 
 
 def mark(description: str) -> str:
-    """What tells a description from every other: the beginning of its SHA-256."""
-    return hashlib.sha256(description.encode("utf-8", "replace")).hexdigest()[:12]
+    """What tells a description from every other: the beginning of its SHA-256, price and time left out."""
+    return hashlib.sha256(without_figures(description).encode("utf-8", "replace")).hexdigest()[:12]
 
 
 @record
@@ -63,11 +63,12 @@ class Ran:
 
 
 def ran(trajectory: Trajectory) -> tuple[Ran, ...]:
-    """The calls that ran, in order."""
+    """The calls that ran here, in order; turns that came with a caller's conversation are left out."""
     specs = {spec.name: spec for spec in trajectory.setting.tools}
     return tuple(
         Ran(turn=number, call=call, spec=spec, model=answered_by(call, spec))
         for number, turn in enumerate(trajectory.turns, start=1)
+        if number > trajectory.setting.given_turns
         for call in turn.calls
         if (spec := specs.get(call.call.tool)) and call.observation is not None and call.observation.status in _RAN
     )
