@@ -28,6 +28,7 @@ ABLE = 0.5
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _KIND = re.compile(r"[\w.-]{1,60}")
 _LEVELS = ((0.9, "expert"), (0.75, "good"), (ABLE, "fair"), (0.0, "weak"))
+_FIGURES = re.compile(r"A call costs [^;]{1,60} and takes about [\d.e+-]+ s\. ?")
 _SLOWEST = 10.0
 """No draw is longer than this many medians, so that a profile bounds what a call can take and cost."""
 
@@ -174,6 +175,11 @@ def description(profile: Profile, *, price: Price | None = None, figures: bool =
     skilled = skills_in_words(profile)
     told.append(f"Skills: {skilled}." if skilled else "Its skills are not stated.")
     return f"Simulated expert. {' '.join(told)}"
+
+
+def without_figures(text: str) -> str:
+    """A description less the sentence in which `description` tells price and time."""
+    return _FIGURES.sub("", text)
 
 
 def price_table(profiles: Iterable[Profile], *, name: str, dated: date) -> PriceTable:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from orchestra_lib.pricing import Price, total
+from orchestra_lib.profile import without_figures
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus, ToolSpec
 from orchestra_lib.trajectory import Call, Setting, Trajectory
