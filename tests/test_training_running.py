@@ -21,7 +21,6 @@ from orchestra_lib.training.run_folder import RunFolder, State
 from orchestra_lib.training.running import train
 from orchestra_lib.training.settings import resolve
 from orchestra_lib.training.trainer import Diverged
-from orchestra_lib.training.trl_settings import trl_config
 
 ROOT = Path(__file__).resolve().parent.parent
 CLOCKS = {"at": None, "cpu_s": None, "rollout_cpu_s": None, "wall_s": None}
@@ -183,4 +182,3 @@ def test_every_reporter_gets_what_the_rollouts_came_to(whole):
     folder, _ = whole
     history = json.loads((folder.checkpoints()[4] / "trainer_state.json").read_text())["log_history"]
     assert [entry["accuracy"] for entry in history] == [step.accuracy for step in folder.steps()]
-    assert trl_config(settings(folder.path.parent, "trackio=true"), folder.path).report_to == ["trackio"]

@@ -23,6 +23,7 @@ def train(
 ) -> None:
     """Train an orchestrator with GRPO; a line a step on stderr. Stop it with SIGTERM, go on with --resume."""
     # Torch takes seconds to import, so only who trains waits for it.
+    from orchestra_lib.training import trackio_log
     from orchestra_lib.training.run_folder import CONFIG, RunFolder
     from orchestra_lib.training.settings import resolve
 
@@ -39,6 +40,7 @@ def train(
 
         raise typer.Exit(plan(settings, as_json=json))
 
+    trackio_log.bind(settings)
     from orchestra_lib.training.running import train as run
 
     summary = run(settings, resume=resume is not None)

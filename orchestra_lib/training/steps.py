@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
+from typing import Any
 
 from orchestra_lib.record import record
 
@@ -50,3 +51,12 @@ class Step:
     grad_norm: float | None = None
     lr: float | None = None
     alarms: tuple[str, ...] = ()
+
+
+def numbers(told: Mapping[str, Any]) -> dict[str, float]:
+    """The known numbers among fields of a step, flat: those of a mapping under `name/key`."""
+    flat: dict[str, float] = {}
+    for name, value in told.items():
+        parts = {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
+        flat |= {key: float(part) for key, part in parts.items() if part is not None}
+    return flat

@@ -23,6 +23,7 @@ from orchestra_lib.training.course import Course
 from orchestra_lib.training.rewarding import Scored, score
 from orchestra_lib.training.rollouts import Background, Player, Rollout
 from orchestra_lib.training.settings import Grpo
+from orchestra_lib.training.steps import numbers
 from orchestra_lib.training.tally import Came, came, tally
 
 PART = ".part"
@@ -162,7 +163,7 @@ class OrchestraTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is not typed
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """What TRL logs, and what the rollouts came to, to every reporter."""
         if self.came and "loss" in logs:
-            logs.update(_flat(tally(self.came)))
+            logs.update(numbers(tally(self.came)))
         super().log(logs, start_time)
 
     def _get_output_dir(self, trial: Any) -> str:
@@ -193,15 +194,6 @@ class OrchestraTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is not typed
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """None: the run's folder says how it was trained."""
-
-
-def _flat(told: Mapping[str, Any]) -> dict[str, float]:
-    """Known numbers under plain names; those of a mapping under `name/key`."""
-    flat: dict[str, float] = {}
-    for name, value in told.items():
-        parts = {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
-        flat |= {key: float(part) for key, part in parts.items() if part is not None}
-    return flat
 
 
 def _reward(worth: Sequence[float], **_: Any) -> list[float]:

@@ -49,7 +49,7 @@ def trl_config(settings: Settings, folder: Path) -> Any:
         _RECOMPUTING: settings.policy.recompute, "logging_steps": 1, "logging_nan_inf_filter": False,
         "disable_tqdm": True, "log_completions": False, "save_strategy": "steps",
         "save_steps": settings.checkpoint.every, "save_total_limit": settings.checkpoint.keep,
-        "report_to": "trackio" if settings.trackio else "none", "run_name": settings.name,
+        "report_to": "none", "run_name": settings.name,  # trackio is told by the run, with what TRL does not know
         "ddp_find_unused_parameters": False, "use_vllm": settings.vllm_url is not None,
         "vllm_mode": "server", "vllm_server_base_url": settings.vllm_url,
     }  # fmt: skip
