@@ -93,6 +93,8 @@ def make(variant: str, seed: int, sets: Sequence[str], warm_start: Path, *, kind
             run = Path(output) / "run"
             own = (f"seed={seed}", f"policy.checkpoint={warm_start}", f"output_dir={run}", "rollouts.keep_groups=0")
             step = train(resolve(CONFIG, [*sets, *own], home=Path(output)))["step"]
+            if not (run / "final").is_dir():
+                raise SystemExit(f"seed {seed}, {variant}: stopped after step {step}; the same command begins it anew")
             cpu_s, weights, excluded = time.process_time() - begun, run / "final", _excluded(run)
         played = measured(load_network(weights).eval(), variant, kind=kind, markets=markets, seed=seed)
     return Ablated(

@@ -1,21 +1,22 @@
 """What each part of the reward, each filter and each departure is good for: GRPO without it, one at a time.
 
     python -m benchmarks.ablation --json                 # the table, from the runs that ship: no training
-    python -m benchmarks.ablation --train                # makes the runs that are missing: about 50 CPU-s each
+    python -m benchmarks.ablation --train                # makes the runs that are missing: about 30 CPU-s each
     python -m benchmarks.ablation --train --seeds 0 1 --variant "no gate" --folder DIR
 
 Everything here is simulated. The reference is the paper's objective (arXiv 2511.21689, section 3.2) at the sizes of
-`configs/tiny.toml`, 40 steps; every variant differs from it in one thing, and begins with the same warm start and sees
-the same exercises. Trained policies sample at temperature 1 on 400 held-out markets of their seed. Differences are
-taken seed by seed; intervals are Student's of 95 % over seeds, for no more than one comparison at a time. `reward` is
-the mean preference reward, as the paper has it, where all variants of a seed are one group; that of a variant is so no
-figure outside of this table.
+`configs/tiny.toml`, cut to 30 steps of 12 groups; every variant differs from it in one thing, begins with the same warm
+start and sees the same exercises. Trained policies sample at temperature 1 on 300 held-out markets of their seed.
+Differences are taken seed by seed; intervals are Student's of 95 % over seeds, for no more than one comparison at a
+time. `reward` is the mean preference reward, as the paper has it, where all variants of a seed are one group; that of a
+variant is so no figure outside of this table.
 """
 
 import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from orchestra_lib.training.tiny.evaluation import Mean, compared, held_out, sum
 from orchestra_lib.training.tiny.market import AIMS, SEEN
 
 FOLDER = DATA / "ablation"
-STEPS, MARKETS = 40, 400
+STEPS, PROMPTS, MARKETS = 30, 12, 300
 PAPER = (
     'grpo.loss="grpo"', "grpo.kl=0.0", 'grpo.malformed="mask"', 'grpo.no_answer="mask"', "grpo.min_std=0.1",
     "grpo.clip_low=0.2", "grpo.clip_high=0.2",
@@ -106,21 +107,20 @@ def main() -> None:
 
 def sets_of(variant: Variant, steps: int) -> tuple[str, ...]:
     """All that stands over `configs/tiny.toml`."""
-    return (*variant.base, *variant.sets, f"grpo.steps={steps}")
+    return (*variant.base, *variant.sets, f"grpo.steps={steps}", f"grpo.prompts={PROMPTS}")
 
 
 def train(folder: Path, names: Sequence[str], seeds: Sequence[int], *, steps: int, markets: int) -> None:
     """Make what is not there, a whole seed before the next, so that what is there can be compared."""
-    for seed in seeds:
+    for seed, name in product(seeds, (WARM, *names)):
+        sets = () if name == WARM else sets_of(VARIANTS[name], steps)
+        file = place(folder, name, seed)
+        if file.is_file() and read(file).key == key_of(sets, markets):
+            continue
         warm_start = checkpoint(DATA / "checkpoints", seed, "warm-start")
-        for name in (WARM, *names):
-            sets = () if name == WARM else sets_of(VARIANTS[name], steps)
-            file = place(folder, name, seed)
-            if file.is_file() and read(file).key == key_of(sets, markets):
-                continue
-            run = make(name, seed, sets, warm_start, kind=SEEN, markets=markets)
-            keep(run, file)
-            note(f"seed {seed}, {name}: {run.step} steps, {run.cpu_s or 0:.0f} CPU s, kept in {file.name}")
+        run = make(name, seed, sets, warm_start, kind=SEEN, markets=markets)
+        keep(run, file)
+        note(f"seed {seed}, {name}: {run.step} steps, {run.cpu_s or 0:.0f} CPU s, kept in {file.name}")
 
 
 def stored(
@@ -128,18 +128,17 @@ def stored(
 ) -> dict[int, dict[str, Ablated]]:
     """The runs of these settings that are there, by seed and variant. Raises `BadInput` for one of other settings."""
     found: dict[int, dict[str, Ablated]] = {}
-    for seed in seeds:
-        for name in (WARM, *names):
-            file = place(folder, name, seed)
-            if not file.is_file():
-                continue
-            run = read(file)
-            if run.key != key_of(() if name == WARM else sets_of(VARIANTS[name], steps), markets):
-                raise BadInput(
-                    f"{file} was made with {', '.join(run.sets)} and {len(run.played)} markets; ask for the same, name "
-                    "another --folder, or make it again with --train"
-                )
-            found.setdefault(seed, {})[name] = run
+    for seed, name in product(seeds, (WARM, *names)):
+        file = place(folder, name, seed)
+        if not file.is_file():
+            continue
+        run = read(file)
+        if run.key != key_of(() if name == WARM else sets_of(VARIANTS[name], steps), markets):
+            raise BadInput(
+                f"{file} was made with {', '.join(run.sets)} and {len(run.played)} markets; ask for the same, name "
+                "another --folder, or make it again with --train"
+            )
+        found.setdefault(seed, {})[name] = run
     return found
 
 
