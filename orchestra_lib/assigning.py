@@ -6,10 +6,12 @@ that it is judged as on its day after the files have changed.
 
 import gzip
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 from orchestra_lib import chat
@@ -100,7 +102,7 @@ class Assignments:
         world, digest = _world(assigned.domain, self._domains, _stamp(self._domains / assigned.domain))
         if digest != assigned.world:
             return  # the files have changed this very moment: the verdict will say that it is not as then
-        part = file.with_suffix(".part")
+        part = file.with_suffix(f".{os.getpid()}-{get_ident()}.part")  # several may come to the same domain at once
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             part.write_bytes(gzip.compress(dumps(_plain(world)).encode("utf-8"), mtime=0))

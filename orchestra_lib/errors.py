@@ -14,7 +14,8 @@ and is raised at once. `BadInput` is the person's: one clear line, exit code 2.
         │   └── ContextOverflow    the conversation is longer than the model takes
         ├── SandboxFault       no isolation can be had, or it broke
         ├── WeightsFault       weights missing, half or corrupted
-        └── StoreFault         disk full, file locked, journal unreadable
+        ├── StoreFault         disk full, file locked, journal unreadable
+        └── WorkerFault        a process of the engine ended again and again
 """
 
 from typing import Any
@@ -79,6 +80,12 @@ class StoreFault(WorldFault):
     """The journal or the query store could not be read or written."""
 
     kind = "store"
+
+
+class WorkerFault(WorldFault):
+    """A worker of the engine ended in the middle of the same work as often as that is tried, or could not start."""
+
+    kind = "worker"
 
 
 @record

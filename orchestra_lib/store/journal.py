@@ -152,13 +152,16 @@ class Journal:
         Its content is on disk when this returns, its name after `sync`. Raises `BadInput` for an id that is no name,
         ValueError without a `RunStarted`, and `StoreFault`.
         """
-        run_id = fold(events[:1]).id
+        return self.adopt(fold(events[:1]).id, b"".join(event_to_line(event).encode() + b"\n" for event in events))
+
+    def adopt(self, run_id: str, content: bytes) -> bool:
+        """`put` for a journal as it stands on another disk: its bytes, ending with a whole line."""
         path = self.path(run_id)
         part = self.folder / f".{run_id}.{os.getpid()}.part"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with part.open("wb") as file:
-                file.writelines(event_to_line(event).encode() + b"\n" for event in events)
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.link(part, path)
