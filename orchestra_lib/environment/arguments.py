@@ -5,8 +5,10 @@ The loop checks calls of models against the schema; this check is for calls that
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
+from orchestra_lib.environment.code import Code
 from orchestra_lib.environment.operators import moment
 from orchestra_lib.environment.schema import Field, FieldType, Operation
 from orchestra_lib.errors import ModelMistake
@@ -33,25 +35,63 @@ class Checker:
     def __init__(self, operation: Operation) -> None:
         self._operation = operation
         self._fields = {one.name: one for one in operation.parameters}
-        self._required = tuple(one.name for one in operation.parameters if not one.optional)
-        self._texts = frozenset(
-            one.name for one in operation.parameters if one.type is FieldType.TEXT and not one.values
-        )
 
     def __call__(self, arguments: Mapping[str, Any]) -> None:
-        for name in self._required:
-            if arguments.get(name) is None:
+        for name, one in self._fields.items():
+            if not one.optional and arguments.get(name) is None:
                 raise ModelMistake(f"{self._operation.name}: `{name}` is missing.")
         for name, value in arguments.items():
-            if name in self._texts and isinstance(value, str):
-                continue
             field = self._fields.get(name)
             if field is None:
                 raise ModelMistake(f"{self._operation.name}: there is no `{name}`; it takes {', '.join(self._fields)}.")
-            if value is not None:
-                wrong = wrong_value(field, value)
-                if wrong:
-                    raise ModelMistake(f"{self._operation.name}: `{name}` {wrong}")
+            if value is not None and (wrong := wrong_value(field, value)):
+                raise ModelMistake(f"{self._operation.name}: `{name}` {wrong}")
+
+    def write(self, code: Code) -> None:
+        """Set a variable for each parameter from the arguments `a`. What plain tests do not pass, this looks at."""
+        tests, many = [], [str(sum(not one.optional for one in self._fields.values()))]
+        for name, field in self._fields.items():
+            key, variable = code.constant(name).text, code.variable(name, sure=not field.optional)
+            code.line(f"{variable} = a.get({key})")
+            fits = _fits(code, field, variable)
+            tests.append(f"({variable} is None or {fits})" if field.optional else fits)
+            if field.optional:
+                many.append(f"({key} in a)")
+        tests.append(f"{code.constant(len).text}(a) == {' + '.join(many)}")
+        with code.block(f"if not ({' and '.join(tests)}):"):
+            code.line(f"{code.constant(self).text}(a)")
+
+
+def _fits(code: Code, field: Field, variable: str) -> str:
+    """A test that the value of a variable surely passes for a field; others may fit as well."""
+    own = f"{variable}.__class__"
+    match field.type:
+        case FieldType.TEXT:
+            text = f"{own} is {code.constant(str).text}"
+            return f"{text} and {variable} in {code.constant(frozenset(field.values)).text}" if field.values else text
+        case FieldType.BOOLEAN:
+            return f"{own} is {code.constant(bool).text}"
+        case FieldType.INTEGER | FieldType.NUMBER | FieldType.MONEY:
+            whole, broken = f"{own} is {code.constant(int).text}", f"{own} is {code.constant(float).text}"
+            text = whole if field.type is FieldType.INTEGER else f"({whole} or {broken})"
+            low = "" if field.minimum is None else f" and {variable} >= {code.constant(field.minimum).text}"
+            high = "" if field.maximum is None else f" and {variable} <= {code.constant(field.maximum).text}"
+            return f"{text}{low}{high}"
+        case FieldType.DATE | FieldType.DATETIME:
+            fits = code.constant(_is_date if field.type is FieldType.DATE else _is_datetime).text
+            return f"{own} is {code.constant(str).text} and {fits}({variable})"
+        case _:
+            return "False"
+
+
+@lru_cache(maxsize=65_536)
+def _is_date(text: str) -> bool:
+    return not _wrong_text(Field(name="", type=FieldType.DATE), text)
+
+
+@lru_cache(maxsize=65_536)
+def _is_datetime(text: str) -> bool:
+    return not _wrong_text(Field(name="", type=FieldType.DATETIME), text)
 
 
 def wrong_value(field: Field, value: Any) -> str:

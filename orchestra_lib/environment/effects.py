@@ -10,127 +10,123 @@
 A path starts at a name that holds a record of a table. A status moves only as its table's machine allows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestra_lib.environment.expression import STATE, Compiler, Evaluate, Scope, type_of_field
+from orchestra_lib.environment.code import Code, Piece, iterable, mapping, walk
+from orchestra_lib.environment.expression import Compiler, type_of_field
 from orchestra_lib.environment.kinds import ANY, NUMERIC, Kind, Type, comparable
 from orchestra_lib.environment.schema import Domain, Table
 from orchestra_lib.errors import BadInput, ModelMistake
 
-Run = Callable[[Scope], None]
 Names = dict[str, Type]
+MAXDEPTH = 8
+"""So many `for` and `if` may stand within one another; Python itself takes twenty loops."""
+
 _FORMS = ("set", "add", "subtract", "append", "drop", "update", "insert", "let", "load", "for", "if")
 
 
 class Effects:
-    """Compiles the effects of one domain. Raises `BadInput` that names the place, what is wrong and the remedy."""
+    """Writes the effects of one domain into functions in the making. Raises `BadInput` that names the place, what is
+    wrong and the remedy.
+    """
 
     def __init__(self, domain: Domain, compiler: Compiler) -> None:
         self._compiler = compiler
         self._tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
+        self._depth = 0
 
-    def compile(self, effects: Sequence[Any], names: Names, where: str) -> Run:
-        """All of them as one function; `names` grows by what they bind."""
-        runs = tuple(self._one(effect, names, f"{where}[{place}]") for place, effect in enumerate(effects))
+    def write(self, code: Code, effects: Sequence[Any], names: Names, where: str) -> None:
+        """All of them in order; `names` grows by what they bind."""
+        if self._depth > MAXDEPTH:
+            raise BadInput(f"{where}: more than {MAXDEPTH} effects within one another; use fewer")
+        self._depth += 1
+        try:
+            for place, effect in enumerate(effects):
+                self._one(code, effect, names, f"{where}[{place}]")
+        finally:
+            self._depth -= 1
 
-        def run(scope: Scope) -> None:
-            for one in runs:
-                one(scope)
-
-        return run
-
-    def _one(self, effect: Any, names: Names, where: str) -> Run:
+    def _one(self, code: Code, effect: Any, names: Names, where: str) -> None:
         if not isinstance(effect, list | tuple) or not effect or effect[0] not in _FORMS:
             raise BadInput(f"{where}: {effect!r} is no effect; start a list with one of {', '.join(_FORMS)}")
         head, *rest = effect
         try:
-            made: Run = getattr(self, f"_{head}")(*rest, names=names, where=f"{where}[{head!r}]")
+            getattr(self, f"_{head}")(*rest, code=code, names=names, where=f"{where}[{head!r}]")
         except TypeError as error:
             if "positional argument" not in str(error):
                 raise
             raise BadInput(f"{where}: {head!r} does not take {len(rest)} parts; see the forms of effects") from None
-        return made
 
-    def _set(self, path: Any, value: Any, *, names: Names, where: str) -> Run:
-        root, steps, kind = self._place(path, names, where)
-        run = self._fitting(value, kind, names, where)
+    def _set(self, path: Any, value: Any, *, code: Code, names: Names, where: str) -> None:
+        root, steps, kind = self._place(code, path, names, where)
+        piece = self._fitting(code, value, kind, names, where)
         machine = self._tables[names[root].table or ""].machine
+        new = _first(code, piece)
         if machine and steps == [machine.field]:
-            return self._move(root, machine.transitions, machine.field, run, names)
-        edit = self._editor(root, steps[:-1], names)
-        last = steps[-1]
+            self._move(code, root, new, names)
+        holder = self._edit(code, root, steps[:-1], names)
+        code.line(f"{holder}[{code.constant(steps[-1]).text}] = {new.text}")
 
-        def change(scope: Scope) -> None:
-            new = run(scope)
-            edit(scope)[last] = new
+    def _move(self, code: Code, root: str, new: Piece, names: Names) -> None:
+        """A status may stay as it is, or become what its machine allows."""
+        machine = self._tables[names[root].table or ""].machine
+        assert machine
+        self._present(code, root, names)
+        old, moves = walk(code, code.name(root), [machine.field]), machine.transitions
+        refusal = f"{code.constant(_unmoved).text}({code.constant(names[root].named).text}, {old.text}, {new.text})"
+        if (values := code.values([new])) is not None:
+            allowed = {values[0], *(one for one, following in moves.items() if values[0] in following)}
+            test = f"{old.text} not in {code.constant(frozenset(allowed)).text}"
+        else:
+            first, again = code.held(old)
+            test = f"{first} != {new.text} and {new.text} not in {code.constant(moves).text}.get({again}, ())"
+        with code.block(f"if {test}:"):
+            code.line(f"raise {refusal}")
 
-        return change
-
-    def _move(
-        self, root: str, transitions: Mapping[str, Sequence[str]], field: str, run: Evaluate, names: Names
-    ) -> Run:
-        edit, one = self._editor(root, (), names), names[root].named
-
-        def move(scope: Scope) -> None:
-            new, old = run(scope), scope[root].get(field)
-            if new != old and new not in transitions.get(old, ()):
-                raise ModelMistake(f"The {one} is {old}; from there it cannot become {new}.")
-            edit(scope)[field] = new
-
-        return move
-
-    def _add(self, path: Any, amount: Any, *, names: Names, where: str) -> Run:
-        _, _, kind = self._place(path, names, where)
+    def _add(self, path: Any, amount: Any, *, code: Code, names: Names, where: str) -> None:
+        _, _, kind = self._place(code, path, names, where)
         if kind.kind not in NUMERIC:
             raise BadInput(f"{where}: {path} is {kind.kind}, a number is expected")
-        return self._set(path, ["+", path, amount], names=names, where=where)
+        self._set(path, ["+", path, amount], code=code, names=names, where=where)
 
-    def _subtract(self, path: Any, amount: Any, *, names: Names, where: str) -> Run:
-        return self._add(path, ["-", 0, amount], names=names, where=where)
+    def _subtract(self, path: Any, amount: Any, *, code: Code, names: Names, where: str) -> None:
+        self._add(path, ["-", 0, amount], code=code, names=names, where=where)
 
-    def _append(self, path: Any, value: Any, *, names: Names, where: str) -> Run:
-        root, steps, kind = self._list(path, names, where)
-        run = self._fitting(value, kind.item or ANY, names, where)
-        edit, last = self._editor(root, steps[:-1], names), steps[-1]
+    def _append(self, path: Any, value: Any, *, code: Code, names: Names, where: str) -> None:
+        root, steps, kind = self._list(code, path, names, where)
+        new = _first(code, self._fitting(code, value, kind.item or ANY, names, where))
+        holder = self._edit(code, root, steps[:-1], names)
+        last = code.constant(steps[-1]).text
+        code.line(f"{holder}[{last}] = [*({holder}.get({last}) or ()), {new.text}]")
 
-        def append(scope: Scope) -> None:
-            new = run(scope)
-            holder = edit(scope)
-            holder[last] = [*(holder.get(last) or ()), new]
+    def _drop(self, name: Any, path: Any, condition: Any, *, code: Code, names: Names, where: str) -> None:
+        root, steps, _ = self._list(code, path, names, where)
+        kept, _ = self._compiler.write(code, ["filter", name, path, ["not", condition]], names, where)
+        left = _first(code, kept)
+        holder = self._edit(code, root, steps[:-1], names)
+        code.line(f"{holder}[{code.constant(steps[-1]).text}] = {left.text}")
 
-        return append
-
-    def _drop(self, name: Any, path: Any, condition: Any, *, names: Names, where: str) -> Run:
-        root, steps, _ = self._list(path, names, where)
-        kept, _ = self._compiler.compile(["filter", name, path, ["not", condition]], names, where)
-        edit, last = self._editor(root, steps[:-1], names), steps[-1]
-
-        def drop(scope: Scope) -> None:
-            left = kept(scope)
-            edit(scope)[last] = left
-
-        return drop
-
-    def _update(self, name: Any, path: Any, condition: Any, fields: Any, *, names: Names, where: str) -> Run:
-        root, steps, kind = self._list(path, names, where)
+    def _update(
+        self, name: Any, path: Any, condition: Any, fields: Any, *, code: Code, names: Names, where: str
+    ) -> None:
+        root, steps, kind = self._list(code, path, names, where)
         item = kind.item or ANY
         inside = {**names, name: item}
-        holds = self._compiler.predicate(condition, inside, f"{where}.condition")
-        runs = self._values(fields, item, inside, where)
-        edit, last = self._editor(root, steps[:-1], names), steps[-1]
+        items = _first(code, walk(code, code.name(root), steps))
+        changed = code.temporary()
+        code.line(f"{changed} = []")
+        one = code.variable(name)
+        with code.block(f"for {one} in {items.text} or ():"):
+            holds = self._compiler.condition(code, condition, inside, f"{where}.condition")
+            given = self._values(code, fields, item, inside, where)
+            new = mapping(code, given).text
+            code.line(f"{changed}.append({{**{one}, **{new}}} if {holds.text} else {one})")
+        holder = self._edit(code, root, steps[:-1], names)
+        code.line(f"{holder}[{code.constant(steps[-1]).text}] = {changed}")
 
-        def update(scope: Scope) -> None:
-            changed: list[Any] = []
-            for one in _followed(scope[root], steps) or ():
-                scope[name] = one
-                changed.append({**one, **{key: run(scope) for key, run in runs}} if holds(scope) else one)
-            edit(scope)[last] = changed
-
-        return update
-
-    def _insert(self, table: Any, name: Any, fields: Any, *, names: Names, where: str) -> Run:
+    def _insert(self, table: Any, name: Any, fields: Any, *, code: Code, names: Names, where: str) -> None:
         spec = self._tables.get(table)
         if spec is None or spec.prefix is None:
             known = ", ".join(one.name for one in self._tables.values() if one.prefix) or "none"
@@ -138,135 +134,161 @@ class Effects:
         if not isinstance(name, str) or not name.isidentifier() or name in names:
             raise BadInput(f"{where}: {name!r} is no new name for the record")
         kind = self._compiler.tables[table]
-        runs = self._values(fields, kind, names, where)
-        status = (spec.machine.field, spec.machine.initial) if spec.machine else None
-        given = {key for key, _ in runs} | ({status[0]} if status else set()) | {spec.key}
+        given = self._values(code, fields, kind, names, where)
+        status = spec.machine.field if spec.machine else None
         for field in spec.fields:
-            if field.name not in given and not field.optional:
+            if field.name not in (*given, status, spec.key) and not field.optional:
                 raise BadInput(f"{where}: a new {spec.one} needs {field.name!r}; give it, or make the field optional")
-        blank = {field.name: None for field in spec.fields}
+        if spec.machine and status:
+            initial = code.constant(spec.machine.initial)
+            said = given.get(status)
+            given[status] = initial if said is None else Piece(text=f"({said.text} or {initial.text})")
         names[name] = kind
+        blank = {field.name: Piece(text="None") for field in spec.fields}
+        new = mapping(code, {**blank, **given})
+        variable = code.variable(name, sure=True)
+        code.line(f"{variable} = {code.state}.insert({code.constant(table).text}, {new.text})")
+        code.edited.add(name)
+        code.written.add(table)
 
-        def insert(scope: Scope) -> None:
-            new = {**blank, **{key: run(scope) for key, run in runs}}
-            if status and not new[status[0]]:
-                new[status[0]] = status[1]
-            scope[name] = scope[STATE].insert(table, new)
-
-        return insert
-
-    def _let(self, name: Any, value: Any, *, names: Names, where: str) -> Run:
-        run, kind = self._compiler.compile(value, names, where)
+    def _let(self, name: Any, value: Any, *, code: Code, names: Names, where: str) -> None:
+        piece, kind = self._compiler.write(code, value, names, where)
         self._bind(name, kind, names, where)
+        code.line(f"{code.variable(name)} = {piece.text}")
 
-        def let(scope: Scope) -> None:
-            scope[name] = run(scope)
-
-        return let
-
-    def _load(self, name: Any, table: Any, key: Any, *, names: Names, where: str) -> Run:
+    def _load(self, name: Any, table: Any, key: Any, *, code: Code, names: Names, where: str) -> None:
         if table not in self._tables:
             raise BadInput(f"{where}: no table {table!r}; known are {', '.join(self._tables)}")
-        run, _ = self._compiler.key_of(key, names, f"{where}.key")
+        piece, _ = self._compiler.write_key(code, key, names, f"{where}.key")
         self._bind(name, self._compiler.tables[table], names, where)
+        code.line(f"{code.variable(name, sure=True)} = {code.state}.get({code.constant(table).text}, {piece.text})")
 
-        def load(scope: Scope) -> None:
-            scope[name] = scope[STATE].get(table, run(scope))
-
-        return load
-
-    def _for(self, name: Any, items: Any, effects: Any, *, names: Names, where: str) -> Run:
-        run, kind = self._compiler.compile(items, names, f"{where}.list")
+    def _for(self, name: Any, items: Any, effects: Any, *, code: Code, names: Names, where: str) -> None:
+        piece, kind = self._compiler.write(code, items, names, f"{where}.list")
         if kind.kind not in (Kind.LIST, Kind.ANY):
             raise BadInput(f"{where}: a list is expected, this is {kind.kind}")
         inside = dict(names)
         self._bind(name, kind.item or ANY, inside, where)
-        body = self.compile(effects, inside, f"{where}.do")
+        before, listed = iterable(code, piece)
+        if before:
+            code.line(before.replace(" := ", " = ", 1))
+        with code.block(f"for {code.variable(name)} in {code.constant(tuple).text}({listed}):"):
+            code.sure.clear()  # a later round finds what an earlier one has bound
+            code.edited.clear()
+            self.write(code, effects, inside, f"{where}.do")
+        code.sure.clear()
+        code.edited.clear()
 
-        def each(scope: Scope) -> None:
-            for one in tuple(run(scope) or ()):
-                scope[name] = one
-                body(scope)
-
-        return each
-
-    def _if(self, condition: Any, then: Any, other: Any = (), *, names: Names, where: str) -> Run:
-        holds = self._compiler.predicate(condition, names, f"{where}.condition")
-        yes = self.compile(then, dict(names), f"{where}.then")
-        no = self.compile(other, dict(names), f"{where}.else")
-        return lambda scope: yes(scope) if holds(scope) else no(scope)
+    def _if(self, condition: Any, then: Any, other: Any = (), *, code: Code, names: Names, where: str) -> None:
+        holds = self._compiler.condition(code, condition, names, f"{where}.condition")
+        sure, edited = set(code.sure), set(code.edited)
+        left = []
+        for head, effects, what in ((f"if {holds.text}:", then, "then"), ("else:", other, "else")):
+            if head == "else:" and not effects:
+                left.append((sure, edited))
+                continue
+            code.sure, code.edited = set(sure), set(edited)
+            with code.block(head):
+                self.write(code, effects, dict(names), f"{where}.{what}")
+            left.append((code.sure, code.edited))
+        code.sure, code.edited = left[0][0] & left[1][0], left[0][1] & left[1][1]
 
     def _bind(self, name: Any, kind: Type, names: Names, where: str) -> None:
         if not isinstance(name, str) or not name.isidentifier() or name in ("now", "today"):
             raise BadInput(f"{where}: {name!r} is no name")
         names[name] = kind
 
-    def _place(self, path: Any, names: Names, where: str) -> tuple[str, list[str], Type]:
+    def _place(self, code: Code, path: Any, names: Names, where: str) -> tuple[str, list[str], Type]:
         """What a path leads to: the name of its record, the fields on the way, the type of the last."""
         if not isinstance(path, str) or not path.startswith("$") or "." not in path:
             raise BadInput(f"{where}: {path!r} is no place; write $name.field with the name of a record")
-        _, kind = self._compiler.compile(path, names, where)
+        _, kind = self._compiler.write(code, path, names, where)
         root, *steps = path[1:].split(".")
         if names[root].table is None:
             raise BadInput(f"{where}: ${root} is no record of a table; load it first")
         return root, steps, kind
 
-    def _list(self, path: Any, names: Names, where: str) -> tuple[str, list[str], Type]:
-        root, steps, kind = self._place(path, names, where)
+    def _list(self, code: Code, path: Any, names: Names, where: str) -> tuple[str, list[str], Type]:
+        root, steps, kind = self._place(code, path, names, where)
         if kind.kind is not Kind.LIST:
             raise BadInput(f"{where}: {path} is {kind.kind}, a list is expected")
         return root, steps, kind
 
-    def _fitting(self, value: Any, kind: Type, names: Names, where: str) -> Evaluate:
+    def _fitting(self, code: Code, value: Any, kind: Type, names: Names, where: str) -> Piece:
         """A value for a place of a type."""
-        run, given = self._compiler.compile(value, names, f"{where}.value")
+        piece, given = self._compiler.write(code, value, names, f"{where}.value")
         if not comparable(given, kind):
             raise BadInput(f"{where}: {given.kind} cannot stand where {kind.named or 'the field'} is {kind.kind}")
         if kind.values and isinstance(value, str) and value[:1] not in "$@" and value not in kind.values:
             raise BadInput(f"{where}: {value!r} is none of {', '.join(kind.values)}")
         if kind.kind is Kind.OBJECT and isinstance(value, Mapping):
-            self._values(value, kind, names, where)
-        return run
+            self._values(code, value, kind, names, where)
+        return piece
 
-    def _values(self, fields: Any, kind: Type, names: Names, where: str) -> tuple[tuple[str, Evaluate], ...]:
+    def _values(self, code: Code, fields: Any, kind: Type, names: Names, where: str) -> dict[str, Piece]:
         if not isinstance(fields, Mapping):
             raise BadInput(f"{where}: an object of fields is expected, not {fields!r}")
         known = kind.fields or {}
         for name in fields:
             if known and name not in known:
                 raise BadInput(f"{where}: {kind.named or 'the object'} has no {name!r}; it has {', '.join(known)}")
-        return tuple(
-            (name, self._fitting(value, known.get(name, ANY), names, f"{where}.{name}"))
+        return {
+            name: self._fitting(code, value, known.get(name, ANY), names, f"{where}.{name}")
             for name, value in fields.items()
-        )
+        }
 
-    def _editor(self, root: str, steps: Sequence[str], names: Names) -> Callable[[Scope], dict[str, Any]]:
+    def _present(self, code: Code, root: str, names: Names) -> None:
+        """A record that is null cannot be changed; behind this it is none."""
+        if root not in code.sure:
+            missing = f"There is no {self._tables[names[root].table or ''].one} that this could change."
+            with code.block(f"if {code.name(root).text} is None:"):
+                code.line(f"raise {code.constant(ModelMistake).text}({code.constant(missing).text})")
+            code.sure.add(root)
+
+    def _edit(self, code: Code, root: str, steps: Sequence[str], names: Names) -> str:
         """The object that a path's last field stands in, as one that may be changed."""
         table = names[root].table or ""
-        key, one = self._tables[table].key, self._tables[table].one
+        self._present(code, root, names)
+        variable = code.name(root).text
+        if root not in code.edited:
+            key = code.constant(self._tables[table].key).text
+            edit = f"{code.state}.edit({code.constant(table).text}, {variable}[{key}])"
+            # every name of the record sees the change
+            others = [one for one in names if one != root and one in code.variables and _may_be(names[one], table)]
+            if others:
+                old = code.temporary()
+                code.line(f"{old} = {variable}")
+            code.line(f"{variable} = {edit}")
+            for other in map(code.name, others):
+                with code.block(f"if {other.text} is {old}:"):
+                    code.line(f"{other.text} = {variable}")
+            code.edited.add(root)
+            code.written.add(table)
+        for step in map(code.constant, steps):
+            inner = code.temporary()
+            code.line(
+                f"{variable}[{step.text}] = {inner} = {code.constant(dict).text}({variable}.get({step.text}) or ())"
+            )
+            variable = inner
+        return variable
 
-        def edit(scope: Scope) -> dict[str, Any]:
-            old = scope[root]
-            if old is None:
-                raise ModelMistake(f"There is no {one} that this could change.")
-            holder: dict[str, Any] = scope[STATE].edit(table, old[key])
-            if holder is not old:  # every name of the record sees the change
-                for name, value in scope.items():
-                    if value is old:
-                        scope[name] = holder
-                scope[root] = holder
-            for step in steps:
-                holder[step] = dict(holder.get(step) or {})
-                holder = holder[step]
-            return holder
 
-        return edit
+def _may_be(kind: Type, table: str) -> bool:
+    """Whether a name of this type may stand for a record of a table."""
+    return kind.kind in (Kind.OBJECT, Kind.ANY, Kind.NULL) and kind.table in (None, table)
 
 
-def _followed(value: Any, steps: Sequence[str]) -> Any:
-    for step in steps:
-        value = None if value is None else value.get(step)
-    return value
+def _first(code: Code, piece: Piece) -> Piece:
+    """A piece worked out before what follows."""
+    if piece.simple:
+        return piece
+    kept = code.temporary()
+    code.line(f"{kept} = {piece.text}")
+    return Piece(text=kept, simple=True, sure=piece.sure, truth=piece.truth)
+
+
+def _unmoved(one: str, old: Any, new: Any) -> ModelMistake:
+    return ModelMistake(f"The {one} is {old}; from there it cannot become {new}.")
 
 
 def parameter_types(domain: Domain, parameters: Sequence[Any]) -> Names:

@@ -1,4 +1,4 @@
-"""Predicates and values as data: JSON expressions checked against types, then compiled to closures.
+"""Predicates and values as data: JSON expressions checked against types, then compiled to Python functions.
 
     "pending", 3, true, null     themselves           ["const", x]        any JSON as it is
     "$order.status"              a name's field       "@free_hours"       a parameter of the policy
@@ -14,21 +14,28 @@ division by zero. What is wrong with an expression is said when it is compiled, 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestra_lib.environment import closures
-from orchestra_lib.environment.closures import Evaluate as Evaluate
-from orchestra_lib.environment.closures import Scope as Scope
+from orchestra_lib.environment import code as forms
+from orchestra_lib.environment.code import Code, Piece
 from orchestra_lib.environment.kinds import ANY, BOOLEAN, LIST, NULL, Kind, Type, comparable
 from orchestra_lib.environment.names import roots
 from orchestra_lib.environment.operators import LOOPS, OPERATORS, element
 from orchestra_lib.environment.schema import Domain, Expression, Field, FieldType, Table
 from orchestra_lib.errors import BadInput
 
+Scope = dict[str, Any]
+"""Names to values while an expression is evaluated; `STATE` stands among them for the records."""
+
+Evaluate = Callable[[Scope], Any]
+
 MAXLOOPS = 3
 """So many loops and scans may stand within one another: each multiplies what an evaluation takes."""
+
+MAXDEPTH = 32
+"""So many expressions may stand within one another; Python itself reads about sixty."""
 
 _MOMENT = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d")
 STATE = ""
@@ -69,58 +76,82 @@ class Compiler:
         self.tables = {table.name: type_of_table(table) for table in domain.tables}
         self._keys = {table.name: table.key for table in domain.tables}
         self._parameters = {one.name: one for one in domain.parameters}
-        self._loops = 0
+        self._loops = self._depth = 0
         if not _MOMENT.fullmatch(domain.now):
             raise BadInput(f"{domain.name}: now = {domain.now!r}; write the fixed clock as 2026-05-04T09:00:00, in UTC")
         self._now = domain.now
 
     def compile(self, expression: Expression, names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
         """The expression as a function of a scope, and its type."""
+        code = Code(scoped=True, state=STATE)
+        piece, kind = self.write(code, expression, names, where)
+        code.line(f"return {piece.text}")
+        return code.function(), kind
+
+    def predicate(self, expression: Expression, names: Mapping[str, Type], where: str) -> Evaluate:
+        """A condition as a function of a scope. Raises `BadInput` also for an expression that is none."""
+        code = Code(scoped=True, state=STATE)
+        code.line(f"return {self.condition(code, expression, names, where).text}")
+        return code.function()
+
+    def write(self, code: Code, expression: Expression, names: Mapping[str, Type], where: str) -> tuple[Piece, Type]:
+        """The expression as a piece of a function in the making, and its type."""
+        self._depth += 1
+        try:
+            if self._depth > MAXDEPTH:
+                raise BadInput(f"{where}: more than {MAXDEPTH} expressions within one another; use lets")
+            return self._write(code, expression, names, where)
+        finally:
+            self._depth -= 1
+
+    def _write(self, code: Code, expression: Expression, names: Mapping[str, Type], where: str) -> tuple[Piece, Type]:
         match expression:
             case str() if expression[:1] == "$" and expression[1:2].isidentifier():
-                return self._path(expression, names, where)
+                return self._path(code, expression, names, where)
             case str() if expression[:1] == "@" and expression[1:2].isidentifier():
-                return _constant(self._parameter(expression[1:], where))
+                return _constant(code, self._parameter(expression[1:], where))
             case None | bool() | int() | float() | str():
-                return _constant(expression)
+                return _constant(code, expression)
             case []:
-                return (lambda _: []), LIST
+                return Piece(text="[]", sure=True), LIST
             case [str() as head, *rest]:
-                return self._form(head, rest, names, f"{where}[{head!r}]")
+                return self._form(code, head, rest, names, f"{where}[{head!r}]")
             case Mapping():
-                return self._object(expression, names, where)
+                return self._object(code, expression, names, where)
             case _:
                 raise BadInput(f"{where}: {expression!r} is no expression; start a list with an operator")
 
-    def key_of(self, expression: Expression, names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
+    def write_key(
+        self, code: Code, expression: Expression, names: Mapping[str, Type], where: str
+    ) -> tuple[Piece, Type]:
         """An expression for the key of a record. Raises `BadInput` also for one that can be none."""
-        run, kind = self.compile(expression, names, where)
+        piece, kind = self.write(code, expression, names, where)
         if kind.kind in (Kind.LIST, Kind.OBJECT):
             raise BadInput(f"{where}: a key is a text, this is {kind.kind}; name one record")
-        return run, kind
+        return piece, kind
 
     def key(self, table: str) -> str:
         """The name of a table's key field."""
         return self._keys[table]
 
-    def predicate(self, expression: Expression, names: Mapping[str, Type], where: str) -> Evaluate:
-        """A condition. Raises `BadInput` also for an expression that is none."""
-        run, kind = self.compile(expression, names, where)
+    def condition(self, code: Code, expression: Expression, names: Mapping[str, Type], where: str) -> Piece:
+        """A condition as a piece. Raises `BadInput` also for an expression that is none."""
+        piece, kind = self.write(code, expression, names, where)
         if kind.kind not in (Kind.BOOLEAN, Kind.ANY):
             raise BadInput(f"{where}: a condition is expected, this is {kind.kind}; compare it with something")
-        return run
+        return piece
 
     def _parameter(self, name: str, where: str) -> Any:
         if name not in self._parameters:
             raise BadInput(f"{where}: no policy parameter @{name}; known are {_some(self._parameters)}")
         return self._parameters[name].value
 
-    def _path(self, text: str, names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
+    def _path(self, code: Code, text: str, names: Mapping[str, Type], where: str) -> tuple[Piece, Type]:
         root, *steps = text[1:].split(".")
         if root in ("now", "today") and not steps:
             return (
-                (closures.always(self._now), Type(kind=Kind.DATETIME)) if root == "now"
-                else (closures.always(self._now[:10]), Type(kind=Kind.DATE))
+                (code.constant(self._now), Type(kind=Kind.DATETIME)) if root == "now"
+                else (code.constant(self._now[:10]), Type(kind=Kind.DATE))
             )  # fmt: skip
         if root not in names:
             raise BadInput(f"{where}: nothing is named ${root}; known are {_some(names)}")
@@ -133,120 +164,97 @@ class Compiler:
                 raise BadInput(f"{where}: {text} has no {step!r}; {kind.named or kind.kind} has {known}")
             kind = kind.fields[step]
             optional = optional or kind.optional
-        return closures.walk(root, steps), replace(kind, optional=optional)
+        return forms.walk(code, code.name(root), steps), replace(kind, optional=optional)
 
-    def _object(self, data: Mapping[str, Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
-        parts = {key: self.compile(value, names, f"{where}.{key}") for key, value in data.items()}
-        runs = tuple((key, run) for key, (run, _) in parts.items())
+    def _object(self, code: Code, data: Mapping[str, Any], names: Mapping[str, Type], where: str) -> tuple[Piece, Type]:
+        parts = {key: self.write(code, value, names, f"{where}.{key}") for key, value in data.items()}
         fields = {key: kind for key, (_, kind) in parts.items()}
-        return (lambda scope: {key: run(scope) for key, run in runs}), Type(kind=Kind.OBJECT, fields=fields)
+        return forms.mapping(code, {key: one for key, (one, _) in parts.items()}), Type(kind=Kind.OBJECT, fields=fields)
 
-    def _form(self, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
+    def _form(
+        self, code: Code, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str
+    ) -> tuple[Piece, Type]:
         if head == "const" and len(rest) == 1:
-            return _constant(rest[0])
+            return _constant(code, rest[0])
         if head in ("record", "records") or head in LOOPS:
             if self._loops == MAXLOOPS:
                 raise BadInput(f"{where}: more than {MAXLOOPS} loops within one another; use fewer")
             self._loops += head != "record"
             try:
                 form = self._loop if head in LOOPS else self._records
-                return form(head, rest, names, where)
+                return form(code, head, rest, names, where)
             finally:
                 self._loops -= head != "record"
-        parts = [self.compile(part, names, f"{where}[{place}]") for place, part in enumerate(rest)]
-        runs, kinds = tuple(run for run, _ in parts), tuple(kind for _, kind in parts)
+        parts = [self.write(code, part, names, f"{where}[{place}]") for place, part in enumerate(rest)]
+        pieces, kinds = tuple(one for one, _ in parts), tuple(kind for _, kind in parts)
         if head in _LAZY:
-            return _lazy(head, runs, kinds, where)
-        if head == "at" and len(runs) == 2:
-            return _at(runs[0], runs[1], kinds[0], where)
+            return _lazy(code, head, pieces, kinds, where)
+        if head == "at" and len(pieces) == 2:
+            return _at(code, pieces, kinds[0], where)
         if head == "list":
-            kind = replace(LIST, item=kinds[0] if kinds else ANY)
-            if all(map(_is_constant, rest)):
-                return closures.always([run({}) for run in runs]), kind
-            return (lambda scope: [run(scope) for run in runs]), kind
+            return forms.listed(code, pieces), replace(LIST, item=kinds[0] if kinds else ANY)
         operator = OPERATORS.get(head)
         if operator is None:
             known = _some([*OPERATORS, *_LAZY, *LOOPS, "at", "list", "const", "record", "records"])
             raise BadInput(f"{where}: unknown operator {head!r}; known are {known}")
         low, high = operator.arity
-        if not low <= len(runs) <= high:
-            raise BadInput(f"{where}: {head!r} takes {low if low == high else f'{low} or more'} parts, not {len(runs)}")
+        if not low <= len(pieces) <= high:
+            many = low if low == high else f"{low} or more"
+            raise BadInput(f"{where}: {head!r} takes {many} parts, not {len(pieces)}")
         try:
             kind = operator.check(kinds)
         except TypeError as error:
             raise BadInput(f"{where}: {error}") from None
-        return _compared(head, rest, runs) or closures.applied(head, operator.run, runs), kind
+        return forms.operator(code, head, operator.run, pieces), kind
 
-    def _records(self, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
+    def _records(
+        self, code: Code, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str
+    ) -> tuple[Piece, Type]:
         if not rest or rest[0] not in self.tables or len(rest) != (2 if head == "record" else 3):
             form = '["record", table, key]' if head == "record" else '["records", table, name, condition]'
             raise BadInput(f"{where}: write {form} with one of the tables {_some(self.tables)}")
-        table, kind = rest[0], self.tables[rest[0]]
+        kind, table = self.tables[rest[0]], code.constant(rest[0]).text
         if head == "record":
-            key, _ = self.key_of(rest[1], names, f"{where}.key")
-            return (lambda scope: scope[STATE].find(table, key(scope))), replace(kind, optional=True)
+            key, _ = self.write_key(code, rest[1], names, f"{where}.key")
+            return Piece(text=f"{code.state}.find({table}, {key.text})"), replace(kind, optional=True)
         name = _name(rest[1], names, where)
-        holds = self.predicate(rest[2], {**names, name: kind}, f"{where}.condition")
+        row = code.variable(name, sure=True)
+        holds = self.condition(code, rest[2], {**names, name: kind}, f"{where}.condition")
+        rows, equal = f"{code.state}.records({table})", _equal_field(name, rest[2])
+        if equal is not None:  # an index spares the others
+            wanted, _ = self.write(code, equal[1], names, f"{where}.condition")
+            rows = f"{code.state}.among({table}, {code.constant(equal[0]).text}, {wanted.text})"
+        before, rows = forms.iterable(code, Piece(text=rows, sure=True))
+        return forms.looped(before, f"[{row} for {row} in {rows} if {holds.text}]"), replace(LIST, item=kind)
 
-        def scan(scope: Scope) -> list[Any]:
-            return [one for one in scope[STATE].records(table) if holds(_with(scope, name, one))]
-
-        equal = _equal_field(name, rest[2])
-        if equal is None:
-            return scan, replace(LIST, item=kind)
-        field, wanted = equal[0], self.compile(equal[1], names, f"{where}.condition")[0]
-
-        def look_up(scope: Scope) -> list[Any]:
-            rows = scope[STATE].among(table, field, wanted(scope))
-            return [one for one in rows if holds(_with(scope, name, one))]
-
-        return look_up, replace(LIST, item=kind)
-
-    def _loop(self, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str) -> tuple[Evaluate, Type]:
+    def _loop(
+        self, code: Code, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str
+    ) -> tuple[Piece, Type]:
         if len(rest) != 3:
             raise BadInput(f'{where}: write ["{head}", name, list, expression over $name]')
         name = _name(rest[0], names, where)
-        items, kind = self.compile(rest[1], names, f"{where}.list")
+        items, kind = self.write(code, rest[1], names, f"{where}.list")
         if kind.kind not in (Kind.LIST, Kind.ANY):
             raise BadInput(f"{where}: a list is expected, this is {kind.kind}")
-        inside = {**names, name: kind.item or ANY}
-        holds = head in ("any", "all", "filter", "count")
-        if holds:
-            body, value = self.predicate(rest[2], inside, f"{where}.each"), BOOLEAN
+        one, inside = code.variable(name), {**names, name: kind.item or ANY}
+        before, listed = forms.iterable(code, items)
+        if head in ("any", "all", "filter", "count"):
+            body, value = self.condition(code, rest[2], inside, f"{where}.each"), BOOLEAN
         else:
-            body, value = self.compile(rest[2], inside, f"{where}.each")
+            body, value = self.write(code, rest[2], inside, f"{where}.each")
+        each = f"[{one} for {one} in {listed} if {body.text}]" if head in ("filter", "count") else (
+            f"[{body.text} for {one} in {listed}]"
+        )  # fmt: skip
         reduce = LOOPS[head]
-
-        def run(scope: Scope) -> Any:
-            return reduce([(one, body(_with(scope, name, one))) for one in items(scope) or ()])
-
-        return run, _loop_type(head, kind, value)
+        text = each if reduce is None else f"{code.constant(reduce).text}({each})"
+        return replace(forms.looped(before, text), sure=head not in ("least", "most")), _loop_type(head, kind, value)
 
 
-def _at(items: Evaluate, key: Evaluate, kind: Type, where: str) -> tuple[Evaluate, Type]:
+def _at(code: Code, parts: Sequence[Piece], kind: Type, where: str) -> tuple[Piece, Type]:
     """The object of a list with that key, or null."""
     if kind.key is None:
         raise BadInput(f"{where}: the list has no key; give its field a `key`, or use filter and first")
-    return closures.of_key(items, key, kind.key), element((kind,))
-
-
-def _compared(head: str, rest: Sequence[Expression], runs: Sequence[Evaluate]) -> Evaluate | None:
-    """A field of a name compared with a constant, where that is what it is."""
-    if len(rest) != 2 or not isinstance(rest[0], str) or not _is_constant(rest[1]):
-        return None
-    root, *steps = rest[0][1:].split(".")
-    return (
-        closures.field_compared(head, root, steps[0], runs[1]({})) if rest[0][:1] == "$" and len(steps) == 1 else None
-    )
-
-
-def _is_constant(expression: Expression) -> bool:
-    """Whether an expression has one value whatever the scope: a literal, a policy parameter, a list of such."""
-    if isinstance(expression, str):
-        return expression[:1] != "$" or not expression[1:2].isidentifier()
-    if isinstance(expression, list | tuple):
-        return expression[:1] in (["list"], ("list",)) and all(map(_is_constant, expression[1:]))
-    return not isinstance(expression, Mapping)
+    return forms.of_key(code, parts[0], parts[1], kind.key), element((kind,))
 
 
 def _equal_field(name: str, condition: Expression) -> tuple[str, Expression] | None:
@@ -260,20 +268,14 @@ def _equal_field(name: str, condition: Expression) -> tuple[str, Expression] | N
             return None
 
 
-def _with(scope: Scope, name: str, value: Any) -> Scope:
-    """The scope with a name of a loop in it; no other name is the same, so that nothing is hidden."""
-    scope[name] = value
-    return scope
-
-
 def _name(name: Any, names: Mapping[str, Type], where: str) -> str:
     if not isinstance(name, str) or not name.isidentifier() or name in names or name in ("now", "today"):
         raise BadInput(f"{where}: {name!r} is no new name; take one that nothing else has, without $")
     return name
 
 
-def _constant(value: Any) -> tuple[Evaluate, Type]:
-    return closures.always(value), type_of_value(value)
+def _constant(code: Code, value: Any) -> tuple[Piece, Type]:
+    return code.constant(value), type_of_value(value)
 
 
 def type_of_value(value: Any) -> Type:
@@ -298,23 +300,20 @@ def type_of_value(value: Any) -> Type:
 _LAZY = ("and", "or", "if")
 
 
-def _lazy(head: str, runs: Sequence[Evaluate], kinds: Sequence[Type], where: str) -> tuple[Evaluate, Type]:
+def _lazy(code: Code, head: str, parts: Sequence[Piece], kinds: Sequence[Type], where: str) -> tuple[Piece, Type]:
     conditions = kinds if head != "if" else kinds[:1]
     for place, kind in enumerate(conditions):
         if kind.kind not in (Kind.BOOLEAN, Kind.ANY):
             raise BadInput(f"{where}[{place}]: a condition is expected, this is {kind.kind}")
-    if head == "and":
-        return closures.both(runs), BOOLEAN
-    if head == "or":
-        return closures.either(runs), BOOLEAN
-    if len(runs) != 3:
+    if head != "if":
+        return forms.joined(code, head, parts), BOOLEAN
+    if len(parts) != 3:
         raise BadInput(f'{where}: write ["if", condition, then, else]')
     if not comparable(kinds[1], kinds[2]):
         raise BadInput(f"{where}: the branches are {kinds[1].kind} and {kinds[2].kind}; make them one type")
-    condition, then, other = runs
     kind = kinds[2] if kinds[1].kind is Kind.NULL or kinds[2].kind is Kind.MONEY else kinds[1]
     optional = any(one.optional or one.kind is Kind.NULL for one in kinds[1:])
-    return (lambda scope: then(scope) if condition(scope) else other(scope)), replace(kind, optional=optional)
+    return forms.chosen(*parts), replace(kind, optional=optional)
 
 
 def _loop_type(head: str, items: Type, value: Type) -> Type:

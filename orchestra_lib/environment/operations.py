@@ -5,20 +5,23 @@ A call that cannot be done raises `ModelMistake` with words for the model, and l
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from orchestra_lib.environment.arguments import Checker
 from orchestra_lib.environment.calculation import calculate
+from orchestra_lib.environment.code import Code
 from orchestra_lib.environment.effects import Effects, Names, parameter_types
-from orchestra_lib.environment.expression import STATE, Compiler, Evaluate, Scope
+from orchestra_lib.environment.expression import Compiler, Evaluate
 from orchestra_lib.environment.names import roots
 from orchestra_lib.environment.prose import Prose
-from orchestra_lib.environment.querying import compiled_query
-from orchestra_lib.environment.schema import Builtin, Domain, Mode, Operation, OperationKind, Rule
+from orchestra_lib.environment.querying import write_query
+from orchestra_lib.environment.schema import Builtin, Domain, Invariant, Let, Mode, Operation, OperationKind, Rule
 from orchestra_lib.environment.state import State
 from orchestra_lib.errors import BadInput, ModelMistake
 
 Arguments = Mapping[str, Any]
+Run = Callable[[State, Arguments], Any]
 
 
 class Operations:
@@ -28,6 +31,7 @@ class Operations:
         self.domain = domain
         compiler, prose = Compiler(domain), Prose(domain)
         self._made: dict[str, _Made] = {}
+        self._runs: dict[str, Run] = {}
         invariants = _Invariants(domain, compiler)
         for operation in domain.operations:
             where = f"{domain.name}: operations.{operation.name}"
@@ -40,23 +44,28 @@ class Operations:
 
     def run(self, state: State, name: str, arguments: Arguments) -> Any:
         """The result as plain data, which nobody may change. Raises `ModelMistake`."""
-        made = self._made.get(name)
-        if made is None:
-            raise ModelMistake(f"There is no operation {name[:80]!r}; there are {', '.join(self._made)}.")
-        return made.run(state, arguments)
+        run = self._runs.get(name)
+        if run is None:
+            made = self._made.get(name)
+            if made is None:
+                raise ModelMistake(f"There is no operation {name[:80]!r}; there are {', '.join(self._made)}.")
+            run = self._runs[name] = made.run
+        return run(state, arguments)
 
     def broken_rules(self, state: State, name: str, arguments: Arguments) -> tuple[Rule, ...]:
         """The rules of either mode that such a call would break now. Raises `ModelMistake` for a missing record."""
-        return self._made[name].broken(state, arguments)
+        made = self._made[name]
+        return tuple(made.operation.rules[place] for place in _asked(made.broken, state, arguments))
 
     def keeps_rules(self, state: State, name: str, arguments: Arguments) -> bool:
         """Whether a call would break none; quicker than to name them. Raises as `broken_rules` does."""
-        return self._made[name].keeps(state, arguments)
+        kept: bool = _asked(self._made[name].keeps, state, arguments)
+        return kept
 
     def values(self, state: State, name: str, arguments: Arguments) -> Mapping[str, Any]:
         """Parameters, loads and lets of a call, by name: what a planner needs to know of fees and totals."""
-        scope = self._made[name].scope(state, arguments)
-        return {key: value for key, value in scope.items() if key != STATE}
+        found: Mapping[str, Any] = self._made[name].values(state, arguments)
+        return found
 
     def types(self, name: str) -> Mapping[str, Any]:
         """The types of those names."""
@@ -64,33 +73,49 @@ class Operations:
 
     def rule(self, name: str, rule: str) -> Evaluate:
         """A rule's compiled predicate over a scope."""
-        return next(holds for one, holds, _ in self._made[name].rules if one.id == rule)
+        return self._made[name].rule(rule)
+
+
+def _asked(run: Run, state: State, arguments: Arguments) -> Any:
+    read = set(state.read)
+    try:
+        return run(state, arguments)
+    finally:
+        state.read = read  # to ask is not to act
 
 
 class _Invariants:
     """What holds of the records of each table after every write."""
 
     def __init__(self, domain: Domain, compiler: Compiler) -> None:
-        self._of: dict[str, list[tuple[str, Evaluate]]] = {}
+        self._compiler = compiler
+        self._of: dict[str, list[tuple[Invariant, str]]] = {}
         for place, one in enumerate(domain.invariants):
             where = f"{domain.name}: invariants[{place}]"
             if one.table not in compiler.tables:
                 raise BadInput(f"{where}: no table {one.table!r}; known are {', '.join(compiler.tables)}")
-            holds = compiler.predicate(one.holds, {"row": compiler.tables[one.table]}, where)
-            self._of.setdefault(one.table, []).append((one.text, holds))
+            compiler.predicate(one.holds, {"row": compiler.tables[one.table]}, where)
+            self._of.setdefault(one.table, []).append((one, where))
 
-    def check(self, state: State) -> None:
-        """Of what the running operation changed. Raises `ModelMistake`."""
-        for table, key in state.changed():
-            if (held := self._of.get(table)) is not None:
-                scope: Scope = {STATE: state, "row": state.find(table, key)}
-                for text, holds in held:
-                    if not holds(scope):
-                        raise ModelMistake(f"Not done: {text}")
+    def write(self, code: Code) -> None:
+        """Check what the running operation changed, and raise `ModelMistake`."""
+        held = {table: all_of for table, all_of in self._of.items() if table in code.written}
+        if not held:
+            return
+        kept, code.variables = code.variables, {}  # an operation may have a `row` of its own
+        with code.block(f"for changed in {code.state}.changed():"):
+            for table, all_of in held.items():
+                with code.block(f"if changed[0] == {code.constant(table).text}:"):
+                    code.line(f"{code.variable('row', sure=True)} = {code.state}.find(changed[0], changed[1])")
+                    for one, where in all_of:
+                        holds = self._compiler.condition(code, one.holds, {"row": self._compiler.tables[table]}, where)
+                        _write_refusal(code, holds.text, f"Not done: {one.text}")
+        code.variables = kept
+        code.sure.discard("row")
 
 
 class _Made:
-    """One operation, compiled."""
+    """One operation, written: its functions are made when they are first needed, what is wrong is said at once."""
 
     def __init__(
         self,
@@ -101,100 +126,132 @@ class _Made:
         invariants: _Invariants,
         where: str,
     ) -> None:
-        self.operation, self._invariants = operation, invariants
-        self._blank: Scope = dict.fromkeys(one.name for one in operation.parameters)
-        self._check = Checker(operation)
-        names: Names = parameter_types(domain, operation.parameters)
-        self.names = names
-        self._loads: list[tuple[str, str, Evaluate]] = []
-        for load in operation.loads:
+        self.operation = operation
+        self._domain, self._compiler, self._prose, self._where = domain, compiler, prose, where
+        self._invariants, self._check = invariants, Checker(operation)
+        self.names: Names = {}
+        self._rules = self._write_rules()
+        self._run = self._write_run()
+
+    @cached_property
+    def run(self) -> Run:
+        """Does the operation."""
+        return self._run.function()
+
+    @cached_property
+    def broken(self) -> Run:
+        """The places of the rules that a call would break."""
+        return self._rules.function()
+
+    @cached_property
+    def keeps(self) -> Run:
+        """Whether a call would break none."""
+        code, _ = self._begun(self.operation.lets)
+        for _, holds in self._written(code, self.operation.rules):
+            with code.block(f"if not {holds}:"):
+                code.line("return False")
+        code.line("return True")
+        return code.function()
+
+    @cached_property
+    def values(self) -> Run:
+        """Parameters, loads and lets."""
+        code, names = self._begun(self.operation.lets)
+        code.line(f"return {{{', '.join(f'{code.constant(one).text}: {code.name(one).text}' for one in names)}}}")
+        return code.function()
+
+    def rule(self, name: str) -> Evaluate:
+        """A rule's predicate over a scope."""
+        rule = next(one for one in self.operation.rules if one.id == name)
+        return self._compiler.predicate(rule.when, self.names, f"{self._where}.rules.{rule.id}")
+
+    def _begun(self, lets: Sequence[Let]) -> tuple[Code, Names]:
+        """A function with parameters, loads and lets in its variables."""
+        code, compiler, where = Code(), self._compiler, self._where
+        self._check.write(code)
+        names = parameter_types(self._domain, self.operation.parameters)
+        for load in self.operation.loads:
             if load.table not in compiler.tables:
                 raise BadInput(
                     f"{where}.loads.{load.name}: no table {load.table!r}; known are {', '.join(compiler.tables)}"
                 )
-            key, kind = compiler.key_of(load.key, names, f"{where}.loads.{load.name}")
+            key, kind = compiler.write_key(code, load.key, names, f"{where}.loads.{load.name}")
             _new_name(load.name, names, f"{where}.loads")
             names[load.name] = replace(compiler.tables[load.table], optional=kind.optional)
-            self._loads.append((load.name, load.table, key))
-        self._lets: list[tuple[str, Evaluate]] = []
-        for let in operation.lets:
-            value, kind = compiler.compile(let.value, names, f"{where}.lets.{let.name}")
+            first, again = code.held(key)
+            found = f"{code.state}.get({code.constant(load.table).text}, {again})"
+            variable = code.variable(load.name, sure=key.sure)
+            code.line(f"{variable} = {found if key.sure else f'None if {first} is None else {found}'}")
+        for let in lets:
+            value, kind = compiler.write(code, let.value, names, f"{where}.lets.{let.name}")
             _new_name(let.name, names, f"{where}.lets")
             names[let.name] = kind
-            self._lets.append((let.name, value))
-        self.rules: list[tuple[Rule, Evaluate, str]] = [
-            (rule, compiler.predicate(rule.when, names, f"{where}.rules.{rule.id}"), prose.refusal(operation, rule))
-            for rule in operation.rules
+            code.line(f"{code.variable(let.name, sure=value.sure)} = {value.text}")
+        return code, names
+
+    def _written(self, code: Code, rules: Sequence[Rule]) -> Sequence[tuple[Rule, str]]:
+        """Rules with the texts of their predicates."""
+        return [
+            (rule, self._compiler.condition(code, rule.when, self.names, f"{self._where}.rules.{rule.id}").text)
+            for rule in rules
         ]
-        self._enforced = [(holds, error) for rule, holds, error in self.rules if rule.mode is Mode.ENFORCED]
+
+    def _write_rules(self) -> Code:
+        code, self.names = self._begun(self.operation.lets)
+        code.line("broken = []")
+        for place, (_, holds) in enumerate(self._written(code, self.operation.rules)):
+            with code.block(f"if not {holds}:"):
+                code.line(f"broken.append({code.constant(place).text})")
+        code.line("return broken")
+        return code
+
+    def _write_run(self) -> Code:
+        operation, where = self.operation, self._where
         needed = _needed(operation)
-        self._needed = [one for one in self._lets if one[0] in needed]
-        bound = dict(names)
-        self._effects = Effects(domain, compiler).compile(operation.effects, bound, f"{where}.effects")
-        if operation.effects and operation.kind is not OperationKind.WRITE:
-            raise BadInput(f"{where}: kind is {operation.kind} but it has effects; make it a write")
-        self._result = self._finish(operation, compiler, bound, where)
+        code, _ = self._begun([one for one in operation.lets if one.name in needed])
+        enforced = [one for one in operation.rules if one.mode is Mode.ENFORCED]
+        for rule, holds in self._written(code, enforced):
+            _write_refusal(code, holds, self._prose.refusal(operation, rule))
+        if operation.kind is not OperationKind.WRITE:
+            if operation.effects:
+                raise BadInput(f"{where}: kind is {operation.kind} but it has effects; make it a write")
+            self._finish(code, dict(self.names))
+            return code
+        bound = dict(self.names)
+        code.line(f"{code.state}.begin()")
+        with code.block("try:"):
+            Effects(self._domain, self._compiler).write(code, operation.effects, bound, f"{where}.effects")
+            self._invariants.write(code)
+            self._finish(code, bound)
+        with code.block(f"except {code.constant(BaseException).text}:"):
+            code.line(f"{code.state}.rollback()")
+            code.line("raise")
+        return code
 
-    def _finish(self, operation: Operation, compiler: Compiler, names: Names, where: str) -> Callable[[Scope], Any]:
+    def _finish(self, code: Code, names: Names) -> None:
+        operation, where = self.operation, self._where
         if operation.query is not None:
-            return compiled_query(operation.query, operation, compiler, names, f"{where}.query")
-        if operation.builtin is Builtin.CALCULATE:
-            return lambda scope: {"result": calculate(scope["expression"])}
-        if operation.builtin is Builtin.TRANSFER:
-            return lambda scope: {"transferred": True}
-        result = operation.result
-        if result is None:
-            made = [one[2] for one in operation.effects if one[0] == "insert"] + [one.name for one in operation.loads]
-            if not made:
-                raise BadInput(f"{where}: says no `result` and has no record to give; add a result")
-            result = f"${made[0]}"
-        run, _ = compiler.compile(result, names, f"{where}.result")
-        return run
+            write_query(code, operation.query, operation, self._compiler, names, f"{where}.query")
+        elif operation.builtin is Builtin.CALCULATE:
+            text = f"{code.constant(calculate).text}({code.name('expression').text})"
+            code.line(f"return {{{code.constant('result').text}: {text}}}")
+        elif operation.builtin is Builtin.TRANSFER:
+            code.line(f"return {{{code.constant('transferred').text}: True}}")
+        else:
+            result = operation.result
+            if result is None:
+                made = [one[2] for one in operation.effects if one[0] == "insert"]
+                made += [one.name for one in operation.loads]
+                if not made:
+                    raise BadInput(f"{where}: says no `result` and has no record to give; add a result")
+                result = f"${made[0]}"
+            piece, _ = self._compiler.write(code, result, names, f"{where}.result")
+            code.line(f"return {piece.text}")
 
-    def scope(self, state: State, arguments: Arguments) -> Scope:
-        """Parameters, loads and lets. Raises `ModelMistake`."""
-        return self._scope(state, arguments, self._lets)
 
-    def _scope(self, state: State, arguments: Arguments, lets: Sequence[tuple[str, Evaluate]]) -> Scope:
-        self._check(arguments)
-        scope: Scope = {**self._blank, **arguments, STATE: state}
-        for name, table, key in self._loads:
-            scope[name] = None if (found := key(scope)) is None else state.get(table, found)
-        for name, value in lets:
-            scope[name] = value(scope)
-        return scope
-
-    def broken(self, state: State, arguments: Arguments) -> tuple[Rule, ...]:
-        read = set(state.read)
-        try:
-            scope = self.scope(state, arguments)
-            return tuple(rule for rule, holds, _ in self.rules if not holds(scope))
-        finally:
-            state.read = read  # to ask is not to act
-
-    def keeps(self, state: State, arguments: Arguments) -> bool:
-        read = set(state.read)
-        try:
-            scope = self.scope(state, arguments)
-            return all(holds(scope) for _, holds, _ in self.rules)
-        finally:
-            state.read = read  # as above
-
-    def run(self, state: State, arguments: Arguments) -> Any:
-        scope = self._scope(state, arguments, self._needed)
-        for holds, error in self._enforced:
-            if not holds(scope):
-                raise ModelMistake(error)
-        if self.operation.kind is not OperationKind.WRITE:
-            return self._result(scope)
-        state.begin()
-        try:
-            self._effects(scope)
-            self._invariants.check(state)
-            return self._result(scope)
-        except BaseException:
-            state.rollback()
-            raise
+def _write_refusal(code: Code, holds: str, words: str) -> None:
+    with code.block(f"if not {holds}:"):
+        code.line(f"raise {code.constant(ModelMistake).text}({code.constant(words).text})")
 
 
 def _needed(operation: Operation) -> frozenset[str]:

@@ -253,22 +253,20 @@ OPERATORS: Mapping[str, Operator] = {
 }  # fmt: skip
 
 
-Pairs = Sequence[tuple[Any, Any]]
-
-
-def _sum(pairs: Pairs) -> float:
-    total = sum(value for _, value in pairs if value is not None)
+def _sum(values: Sequence[Any]) -> float:
+    total = sum(value for value in values if value is not None)
     return round(total, 6) if isinstance(total, float) else total
 
 
-LOOPS: Mapping[str, Callable[[Pairs], Any]] = {
-    "any": lambda pairs: any(value for _, value in pairs),
-    "all": lambda pairs: all(value for _, value in pairs),
-    "filter": lambda pairs: [one for one, value in pairs if value],
-    "count": lambda pairs: sum(1 for _, value in pairs if value),
-    "map": lambda pairs: [value for _, value in pairs],
+LOOPS: Mapping[str, Callable[[list[Any]], Any] | None] = {
+    "any": any,
+    "all": all,
+    "filter": None,
+    "count": len,
+    "map": None,
     "sum": _sum,
-    "least": lambda pairs: min((value for _, value in pairs if value is not None), default=None),
-    "most": lambda pairs: max((value for _, value in pairs if value is not None), default=None),
+    "least": lambda values: min((value for value in values if value is not None), default=None),
+    "most": lambda values: max((value for value in values if value is not None), default=None),
 }
-"""What `any`, `sum` and the like make of each item of a list with the value of an expression on it."""
+"""What `any`, `sum` and the like make of the values of an expression on each item; `filter` and `count` are given the
+items themselves for which it holds, and without a function the list stays as it is."""

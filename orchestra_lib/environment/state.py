@@ -19,6 +19,8 @@ from orchestra_lib.json_writing import spoken
 Records = Mapping[str, Mapping[str, Record]]
 Diff = Mapping[Key, Canonical]
 """Changed records in canonical form; of several new ones each has a label for its key."""
+Asked = tuple[Any, ...]
+"""A search and what it was given."""
 
 
 _PAGES = 4096
@@ -32,7 +34,7 @@ class Base:
         self.domain = domain
         self.records = records
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
-        self.pages: dict[tuple[str, str], tuple[Any, frozenset[Key]]] = {}
+        self.pages: dict[Asked, tuple[Any, frozenset[Key]]] = {}
         self._sorted = {name: list(one) == sorted(one) for name, one in records.items()}
         self._texts: dict[int, str] = {}
         self._kept = self._record_ids()
@@ -58,7 +60,7 @@ class Base:
         """Whether the base has the records of a table in the order of their keys."""
         return self._sorted[table]
 
-    def keep_page(self, asked: tuple[str, str], page: Any, places: frozenset[Key]) -> None:
+    def keep_page(self, asked: Asked, page: Any, places: frozenset[Key]) -> None:
         """Remember what a search finds in an untouched table, and the records that it shows."""
         if len(self.pages) >= _PAGES:
             self.pages.clear()
