@@ -1,17 +1,18 @@
-"""Swaps found in the runs: of one task, under offers that differ in the names, in the order or in the prices alone.
+"""Swaps found in the runs: of one task, under offers that differ in the names, the order, the prices or the descriptions alone.
 
 A swap asks what a choice follows. The first offer that was played and the same once more are its control: a policy
 that draws by lot changes its mind without a swap, too.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from orchestra_lib.bias import Estimate, followed
 from orchestra_lib.record import record
 
-ASPECTS = ("name", "position", "price")
+ASPECTS = ("name", "position", "price", "description")
 _PRICES = ("input_usd_per_mtok", "output_usd_per_mtok", "call_usd", "second_usd")
 Offers = Sequence[Mapping[str, Any]]
 
@@ -42,13 +43,19 @@ def moves(rows: Sequence[Mapping[str, Any]]) -> tuple[Move, ...]:
     """The moves by orchestrator and aspect, from runs as `BiasSums.swaps` gives them, the latest first."""
     tasks: dict[tuple[str, int, int], list[Mapping[str, Any]]] = defaultdict(list)
     for row in reversed(rows):
-        tasks[row["orchestrator"], row["task"], row["wish"]].append(row)
+        tasks[row["orchestrator"], row["task"], row["wish"]].append({**row, "offers": described(row)})
     pairs: dict[tuple[str, str], list[_Pair]] = defaultdict(list)
     for (orchestrator, *_), runs in tasks.items():
         for aspect, pair in _pairs(runs).items():
             pairs[orchestrator, aspect].append(pair)
     order = sorted(pairs, key=lambda key: (key[0], ASPECTS.index(key[1])))
     return tuple(_move(orchestrator, aspect, pairs[orchestrator, aspect]) for orchestrator, aspect in order)
+
+
+def described(row: Mapping[str, Any]) -> Offers:
+    """The offers of a run, each with what tells its description; None where a record does not know it."""
+    marks = row["described"] or [None] * len(row["offers"])
+    return [{**one, "described": mark} for one, mark in zip(row["offers"], marks, strict=True)]
 
 
 def swapped(base: Offers, other: Offers) -> str | None:
@@ -60,6 +67,7 @@ def swapped(base: Offers, other: Offers) -> str | None:
         "name": any(mine[model]["tool"] != yours[model]["tool"] for model in mine),
         "position": [*mine] != [*yours],
         "price": any(_price(mine[model]) != _price(yours[model]) for model in mine),
+        "description": any(mine[model]["described"] != yours[model]["described"] for model in mine),
     }
     found = [aspect for aspect, differ in differs.items() if differ]
     return found[0] if len(found) == 1 else None
@@ -91,8 +99,8 @@ def _heir(aspect: str, first: str | None, base: Offers, other: Offers) -> str | 
         return None
     if aspect == "position":
         return str(other[at]["model"])
-    had = base[at]["tool"] if aspect == "name" else _price(base[at])
-    heirs = [one["model"] for one in other if (one["tool"] if aspect == "name" else _price(one)) == had]
+    had = _HAS[aspect](base[at])
+    heirs = [one["model"] for one in other if _HAS[aspect](one) == had]
     return heirs[0] if len(heirs) == 1 else None
 
 
@@ -109,3 +117,8 @@ def _move(orchestrator: str, aspect: str, pairs: Sequence[_Pair]) -> Move:
 
 def _price(offer: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(offer[name] for name in _PRICES)
+
+
+_HAS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "name": itemgetter("tool"), "price": _price, "description": itemgetter("described"),
+}  # fmt: skip

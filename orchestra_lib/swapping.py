@@ -1,7 +1,7 @@
-"""Swap controls: the same simulated tasks played under offers whose names, order or prices are permuted.
+"""Swap controls: the same simulated tasks played under offers whose names, order, prices or descriptions are permuted.
 
-Every task is played five times: as it is, as it is once more with another seed, and with the names, the places and the
-prices of the experts each moved round by one or more. What answers, the profile, stays with the expert.
+Every task is played six times: as it is, as it is once more with another seed, and with the names, the places, the
+prices and the skills that are told of the experts each moved round by one or more. What answers, the profile, stays with the expert.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from orchestra_lib.limits import Limits
 from orchestra_lib.play import play
 from orchestra_lib.preference import Preference, describe
 from orchestra_lib.pricing import PriceTable
-from orchestra_lib.profile import Profile, price_table
+from orchestra_lib.profile import Profile, description, price_table
 from orchestra_lib.profilelist import find_profile
 from orchestra_lib.protocols import ParticularPolicy, Policy, Tool
 from orchestra_lib.record import record
@@ -57,7 +57,7 @@ class Swap:
 
     def __post_init__(self) -> None:
         if not 1 <= self.tasks <= MOST_TASKS:
-            raise BadInput(f"--swap {self.tasks}: play 1 to {MOST_TASKS:,} tasks; each is played five times")
+            raise BadInput(f"--swap {self.tasks}: play 1 to {MOST_TASKS:,} tasks; each is played six times")
         if len(set(self.experts)) < len(self.experts) or len(self.experts) < 2:
             raise BadInput("a swap needs two experts or more, each once")
         if len(set(self.names)) < len(self.names) or len(self.names) < len(self.experts):
@@ -66,11 +66,17 @@ class Swap:
 
 @record
 class _Seat:
-    """An expert on offer: who answers, under which name and at whose price."""
+    """An expert on offer: who answers, under which name, at whose price and with whose skills told."""
 
     profile: Profile
     name: str
     priced: Profile
+    said: Profile
+
+    @property
+    def words(self) -> str:
+        """What it says of itself."""
+        return description(replace(self.profile, skills=self.said.skills), price=self.priced.price)
 
 
 async def play_swaps(workbench: Workbench, swap: Swap, *, jobs: int = 8) -> AsyncGenerator[Trajectory, None]:
@@ -149,9 +155,11 @@ async def _kept(workbench: Workbench, run: Trajectory) -> Trajectory:
 def _seats(profiles: Sequence[Profile], names: Sequence[str], version: str, by: int) -> list[_Seat]:
     count = len(profiles)
     dealt = _round(names[:count], by) if version == "name" else list(names[:count])
-    priced = _round(profiles, by) if version == "price" else list(profiles)
+    priced = _round(profiles, by) if version == "price" else profiles
+    told = _round(profiles, by) if version == "description" else profiles
     seats = [
-        _Seat(profile=one, name=name, priced=price) for one, name, price in zip(profiles, dealt, priced, strict=True)
+        _Seat(profile=one, name=name, priced=price, said=said)
+        for one, name, price, said in zip(profiles, dealt, priced, told, strict=True)
     ]
     return _round(seats, by) if version == "position" else seats
 
@@ -161,7 +169,9 @@ def _round(items: Sequence[T], by: int) -> list[T]:
 
 
 def _tools(seats: Sequence[_Seat]) -> tuple[Tool, ...]:
-    return tuple(SimulatedExpert(seat.profile, name=seat.name, price=seat.priced.price) for seat in seats)
+    return tuple(
+        SimulatedExpert(seat.profile, name=seat.name, price=seat.priced.price, described=seat.words) for seat in seats
+    )
 
 
 def _prices(seats: Sequence[_Seat]) -> PriceTable:

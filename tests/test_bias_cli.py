@@ -27,7 +27,11 @@ def orchestra(tmp_path, monkeypatch, capsys):
 def test_swaps_are_played_and_reported_with_the_papers_figures_apart(orchestra):
     code, out, _ = orchestra("--swap", "2", "--orchestrator", "cheapest", "--prefer", "cost=1", "--json")
     data = json.loads(out)
-    assert (code, data["runs"], [one["aspect"] for one in data["moves"]]) == (0, 10, ["name", "position", "price"])
+    assert (code, data["runs"], [one["aspect"] for one in data["moves"]]) == (
+        0,
+        12,
+        ["name", "position", "price", "description"],
+    )
     assert data["paper"]["source"].startswith("ToolOrchestra")
     code, out, err = orchestra("--kind", "math")
     assert "cheapest" in out

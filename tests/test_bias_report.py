@@ -28,7 +28,7 @@ def home(tmp_path_factory):
     async def played():
         for name in ("strongest", "cheapest", "oracle"):
             swap = Swap(orchestrator=name, tasks=TASKS, preference=Preference(cost=1.0))
-            assert len([run async for run in play_swaps(workbench, swap)]) == 5 * TASKS
+            assert len([run async for run in play_swaps(workbench, swap)]) == 6 * TASKS
         await workbench.close()
 
     asyncio.run(played())
@@ -62,7 +62,7 @@ def test_the_oracle_is_at_the_best_choice_and_the_strongest_is_far_above(report)
     assert found["strongest"].strongest_index.value > 0.6
     assert found["strongest"].alarm.model == "sim:strongest"
     assert found["oracle"].alarm is None
-    assert (report.runs, report.simulated_calls) == (15 * TASKS, report.calls)
+    assert (report.runs, report.simulated_calls) == (18 * TASKS, report.calls)
 
 
 def test_baselines_by_price_follow_the_price_and_no_name_and_no_place(report):
@@ -92,7 +92,7 @@ def test_every_mark_has_its_runs_behind_it(store, report):
     assert {run["orchestrator"] for run in runs} == {"strongest"}
     move = next(one for one in report.moves if one.aspect == "price")
     assert sums.behind({"ids": list(move.runs)}, limit=100)[0] == len(set(move.runs))
-    assert store.count(Filter(tag=TAG)) == 15 * TASKS
+    assert store.count(Filter(tag=TAG)) == 18 * TASKS
 
 
 def test_what_nobody_states_is_unknown_and_not_zero(tmp_path):

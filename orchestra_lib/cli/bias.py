@@ -23,7 +23,7 @@ from orchestra_lib.profilelist import load_profiles
 from orchestra_lib.store.bias_sums import Scope
 from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter
-from orchestra_lib.swapping import EXPERTS, NAMES, Swap, play_swaps
+from orchestra_lib.swapping import EXPERTS, NAMES, VERSIONS, Swap, play_swaps
 from orchestra_lib.training import conducting
 from orchestra_lib.workbench import Workbench
 
@@ -87,7 +87,7 @@ async def _play(wanted: Swap) -> None:
         async for _ in play_swaps(workbench, wanted):
             played += 1
             if played % 50 == 0:
-                note(f"{played:,} of {5 * wanted.tasks:,} runs")
+                note(f"{played:,} of {len(VERSIONS) * wanted.tasks:,} runs")
     finally:
         await workbench.close()
 
