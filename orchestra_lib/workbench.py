@@ -7,7 +7,7 @@ and stored in one way.
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,6 +41,9 @@ from orchestra_lib.tool import ToolSpec
 from orchestra_lib.trajectory import Setting, Trajectory
 from orchestra_lib.unfolding import unfold
 
+Mark = Callable[[Trajectory, grading.Wish], Awaitable[grading.Marked]]
+"""Says what a run came to, as `Workbench.mark` does."""
+
 
 @record
 class _Prepared:
@@ -53,21 +56,24 @@ class _Prepared:
 class Workbench:
     """Everything under one home folder.
 
-    `now` gives aware UTC and `new_id` run ids; tests pass their own.
+    `now` gives aware UTC and `new_id` run ids; tests pass their own. Runs are kept under `records` instead where that
+    is given: what a worker plays is its own until the home folder takes it in.
     """
 
     def __init__(
         self,
         home: Path,
         *,
+        records: Path | None = None,
         roster: Roster | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         new_id: Callable[[], str] | None = None,
     ) -> None:
         self.home = home
-        self.journal = Journal(home)
-        self.artefacts = Artefacts(home)
-        self.store = Store(home)
+        kept = records or home
+        self.journal = Journal(kept)
+        self.artefacts = Artefacts(kept)
+        self.store = Store(kept)
         self._shelf = Shelf(self.store)
         self.roster = roster or Roster(home)
         self.assignments = Assignments(home)
@@ -146,20 +152,21 @@ class Workbench:
 
     async def _graded(self, trajectory: Trajectory, *, after: Event) -> Graded:
         """The grade of a run that has just ended, while its journal is still open."""
-        marked = await self._marked(trajectory, grading.Wish())
+        marked = await self.mark(trajectory, grading.Wish())
         t_s = max(after.t_s, round((self._now() - trajectory.setting.started_at).total_seconds(), 6))
         return Graded(seq=after.seq + 1, t_s=t_s, grade=marked.grade, attempts=marked.attempts, fault=marked.fault)
 
-    async def grade(self, run_id: str, wish: grading.Wish) -> Graded:
-        """Have a stored run graded, and keep what came of it.
+    async def grade(self, run_id: str, wish: grading.Wish, *, mark: Mark | None = None) -> Graded:
+        """Have a stored run graded, and keep what came of it; `mark` is who says so, in place of this workbench.
 
         Raises `BadInput` as `grading.grade` does and for an unknown run, `StoreFault`; a grader's fault is kept.
         """
         trajectory = await asyncio.to_thread(self.store.get, run_id)
-        marked = await self._marked(trajectory, wish)
+        marked = await (mark or self.mark)(trajectory, wish)
         return await asyncio.to_thread(self._keep_grade, trajectory, marked)
 
-    async def _marked(self, trajectory: Trajectory, wish: grading.Wish) -> grading.Marked:
+    async def mark(self, trajectory: Trajectory, wish: grading.Wish) -> grading.Marked:
+        """What a grader says of a run; nothing is kept. Raises `BadInput` as `grading.grade` does."""
         environment = None if trajectory.setting.assigned is None else self.assignments
         return await grading.grade(
             trajectory, wish, models=self.roster.chat_model, now=self._now, environment=environment
