@@ -4,8 +4,8 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Protocol
@@ -29,6 +29,8 @@ from orchestra_lib.policy.conductor.estimator import Estimator, WordEmbedder
 from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.conductor.policy import Conductor
 from orchestra_lib.policy.oracle import ORACLE
+from orchestra_lib.policy.routing.outcomes import known_outcomes
+from orchestra_lib.policy.routing.router import CASCADE, KNN, MF, Lessons, cascade, router
 from orchestra_lib.protocols import ChatModel, Policy, PolicySpec, Tool
 from orchestra_lib.record import record
 from orchestra_lib.store.recordings import Recordings
@@ -53,6 +55,11 @@ _BASELINES = {
     "strongest": "Dearest tool",
     "cheapest": "Cheapest able tool",
     "nearest": "Nearest description",
+    CASCADE: "Cascade until two agree",
+}
+_ROUTERS = {
+    KNN: ("Neighbour router", "learned from recorded outcomes, of tools by their names: the nearest tasks"),
+    MF: ("Factor router", "learned from recorded outcomes, of tools by their names: factors of tasks and tools"),
 }
 _BOTH = (chat.PROTOCOL, toolorchestra.PROTOCOL)
 """What a language model can conduct over; the others speak chat only."""
@@ -117,6 +124,10 @@ class Roster:
     def _estimator(self) -> Estimator:
         return Estimator(load_examples(), _embedder())
 
+    @cached_property
+    def _lessons(self) -> Lessons:
+        return Lessons(known_outcomes(self._home), _embedder() or WordEmbedder())
+
     def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:
         """Every tool, and why it is off now."""
         own = [(tool.spec, off()) for tool, off in self._tools.values()]
@@ -140,6 +151,19 @@ class Roster:
         if tool.spec.name in self._tools:
             raise BadInput(f"there is a tool {tool.spec.name!r} already; rename yours")
         self._tools[tool.spec.name] = (tool, lambda: None)
+
+    @contextmanager
+    def lent(self, tools: Iterable[Tool]) -> Iterator[None]:
+        """Offer more tools for a while, and none of them afterwards. Raises `BadInput` as `add` does."""
+        lent: list[str] = []
+        try:
+            for tool in tools:
+                self.add(tool)
+                lent.append(tool.spec.name)
+            yield
+        finally:
+            for name in lent:
+                del self._tools[name]
 
     def reload_endpoints(self) -> None:
         """Read the endpoints anew, since the user's file has changed; runs that go on keep what they have.
@@ -176,6 +200,7 @@ class Roster:
                 protocols=_BOTH,
             ),
             *(Offer(name=name, title=title, note="a baseline without a model") for name, title in _BASELINES.items()),
+            *(Offer(name=name, title=title, note=note) for name, (title, note) in _ROUTERS.items()),
             self._endpoint_offer(),
             *self._local_offers(),
             *self._catalogue_offers(),
@@ -216,6 +241,8 @@ class Roster:
             return self._local.policy(name)
         if name in _BASELINES:
             return self._baseline(name)
+        if name in _ROUTERS:
+            return router(name, self._lessons)
         helper = self._models[CODER] if name == "conductor" and self._missing(CODER) is None else None
         return Conductor(self._estimator, helper, name=name)
 
@@ -297,7 +324,7 @@ class Roster:
         )
 
     def _baseline(self, name: str) -> Policy:
-        plain = {"random": at_random, "strongest": strongest, "cheapest": cheapest}
+        plain = {"random": at_random, "strongest": strongest, "cheapest": cheapest, CASCADE: cascade}
         return plain[name]() if name in plain else nearest(_embedder() or WordEmbedder())
 
     def _missing(self, name: str) -> str | None:

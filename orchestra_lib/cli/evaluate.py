@@ -1,10 +1,12 @@
-"""`orchestra eval`: orchestrators on the tasks of a suite, with intervals, paired tests, a budget, and resume."""
+"""`orchestra eval`: orchestrators on suites, with intervals, paired tests, a budget, resume, and the paper's tables."""
 
 import asyncio
+import shlex
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -17,25 +19,35 @@ from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import resolve
 from orchestra_lib.errors import BadInput
 from orchestra_lib.evaluation.conducting import Step
-from orchestra_lib.evaluation.intervals import Difference, Figure
-from orchestra_lib.evaluation.plan import REPORT, Conditions, tags_of
-from orchestra_lib.evaluation.report import PAIRED, EvaluationReport, Line
-from orchestra_lib.evaluation.running import Outlook, Wanted, evaluate, place
-from orchestra_lib.evaluation.suites import NAMES, load_suite
+from orchestra_lib.evaluation.joint import StudyReport, joint
+from orchestra_lib.evaluation.keeping import keep_study
+from orchestra_lib.evaluation.plan import Conditions, tags_of
+from orchestra_lib.evaluation.report import EvaluationReport
+from orchestra_lib.evaluation.running import Outlook, Wanted
+from orchestra_lib.evaluation.sheets import Sheet, joint_sheet, part_sheets, published_sheets
+from orchestra_lib.evaluation.study import Part, Study, conduct, plan_study
+from orchestra_lib.evaluation.suites import NAMES, load_suites
+from orchestra_lib.evaluation.tables import PUBLISHED_TURNS, TABLES, WISHES, Choice, suites_of
 from orchestra_lib.paths import home
 from orchestra_lib.training import conducting
 from orchestra_lib.workbench import Workbench
 
 _TOLD_EVERY_S = 5.0
-_SHOWN = 60
 
 
 def evaluation(
-    suite: Annotated[str, typer.Argument(help=f"{', '.join(NAMES)}, domains:NAME, or a file of questions.")],
+    suites: Annotated[
+        list[str] | None, typer.Argument(help=f"{', '.join(NAMES)}, domains:NAME, files of questions: one or several.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(help=f"A table of the paper with your runs: {', '.join(TABLES)}.")
+    ] = None,
     orchestrator: Annotated[
         list[str] | None, typer.Option(help="A name from `orchestra models`. Repeat it to compare.")
     ] = None,
-    path: Annotated[Path | None, typer.Option(help="Your copy of the suite: JSONL, JSON or Parquet.")] = None,
+    path: Annotated[
+        list[str] | None, typer.Option(help="Your copy of the suite; of several, SUITE=FILE. Repeat it.")
+    ] = None,
     columns: Annotated[str | None, typer.Option(help="A file's columns of other names: question=q,answer=a.")] = None,
     tau2: Annotated[Path | None, typer.Option(help="toolscale: a domain's folder in tau2's form.")] = None,
     toolkit: Annotated[
@@ -61,13 +73,26 @@ def evaluation(
     prices: Annotated[str, typer.Option(help="Price table.")] = "nominal",
     judge: Annotated[str | None, typer.Option(help="A model that grades what no check can decide.")] = None,
     user: Annotated[str | None, typer.Option(help="A model that plays the user in domains; else rules do.")] = None,
+    turns: Annotated[str | None, typer.Option(help="--table turns: the most turns, by comma.")] = None,
+    unseen_tools: Annotated[
+        str | None, typer.Option(help="--table unseen-tools: tools that were not trained on, by comma.")
+    ] = None,
+    unseen_prices: Annotated[
+        list[str] | None, typer.Option(help="--table unseen-prices: a price table beside --prices. Repeat it.")
+    ] = None,
+    wish: Annotated[
+        list[str] | None, typer.Option(help="--table adherence: NAME=WEIGHT,…, one preference. Repeat it.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="--table adherence: the orchestrator to compare with; the first if left out.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The evaluation's folder, to go on with it; one under the home if left out.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate what it would take.")] = False,
     json: Annotated[bool, typer.Option("--json", help="The whole report as JSON.")] = False,
 ) -> None:
-    """Measure orchestrators on a suite. The same command goes on where it was interrupted."""
+    """Measure orchestrators on suites. The same command goes on where it was interrupted."""
     limits = {"cost_usd": cost_limit, "time_s": time_limit, "tokens": token_limit, "max_turns": max_turns}
     flags = {f"limits.{name}": value for name, value in limits.items() if value is not None}
     if budget_usd is not None and cost_limit is not None and cost_limit > budget_usd:
@@ -75,32 +100,69 @@ def evaluation(
             f"--cost-limit {cost_limit:g} for one run is above --budget-usd {budget_usd:g} for all of them; "
             "lower the first or raise the second"
         )
-    tasks = load_suite(suite, home(), path=path, limit=limit, draw=draw, columns=columns, tau2=tau2, toolkit=toolkit)
+    choice = _choice(table, turns, unseen_tools, unseen_prices, wish, base)
     given = resolve(None, [], {"task": "any", **flags, **preference_flags(prefer)})
     named = tool_names(tools)
-    wanted = Wanted(
-        suite=tasks,
-        conditions=Conditions(
-            suite=tasks.name, protocol=protocol, tools=tasks.tools if named is None else named,
-            preference=given.preference, prices=prices, limits=given.limits, user=user, judge=judge,
-        ),
-        orchestrators=tuple(orchestrator or ("conductor",)),
-        seeds=seeds, first_seed=first_seed, concurrency=concurrency, budget_usd=budget_usd,
-    )  # fmt: skip
-    folder = out or place(home(), wanted)
-    found = asyncio.run(_played(wanted, folder, dry_run=dry_run))
+    wanted = [
+        Wanted(
+            suite=suite,
+            conditions=Conditions(
+                suite=suite.name, protocol=protocol, tools=suite.tools if named is None else named,
+                preference=given.preference, prices=prices, limits=given.limits, user=user, judge=judge,
+            ),
+            orchestrators=tuple(orchestrator or ("conductor",)),
+            seeds=seeds, first_seed=first_seed, concurrency=concurrency, budget_usd=budget_usd,
+        )
+        for suite in load_suites(
+            suites_of(table, suites or ()), home(), paths=path or (), limit=limit, draw=draw, columns=columns,
+            tau2=tau2, toolkit=toolkit,
+        )
+    ]  # fmt: skip
+    study = plan_study(table, wanted, choice, home=home(), out=out)
+    found = asyncio.run(_played(study, out, dry_run=dry_run))
     if found is None:
         return
+    report, folder = found
+    alone = report.parts[0].report if table is None and len(report.parts) == 1 else None
     if json:
-        print_json(to_data(found))
+        print_json(to_data(alone or report))
+    elif alone is not None:
+        _show_part(alone)
     else:
-        _show(found)
-    note(f"{folder / REPORT}; its runs are tagged {' and '.join(tags_of(found.id, found.suite))}")
-    if not found.complete:
+        _show(report)
+    note(f"{folder}: report.json, report.md and report.html, which needs nothing beside itself")
+    for part in report.parts:
+        note(f"{part.report.suite}: runs are tagged {' and '.join(tags_of(part.report.id, part.report.suite))}")
+    if not report.complete:
         raise typer.Exit(1)
 
 
-async def _played(wanted: Wanted, folder: Path, *, dry_run: bool) -> EvaluationReport | None:
+def _choice(
+    table: str | None,
+    turns: str | None,
+    tools: str | None,
+    prices: Sequence[str] | None,
+    wishes: Sequence[str] | None,
+    base: str | None,
+) -> Choice:
+    """What a table varies. Raises `BadInput` for what belongs to another table."""
+    belongs = {
+        "turns": ("--turns", turns), "unseen-tools": ("--unseen-tools", tools),
+        "unseen-prices": ("--unseen-prices", prices), "adherence": ("--wish", wishes),
+    }  # fmt: skip
+    for name, (flag, value) in belongs.items():
+        if value and table != name:
+            raise BadInput(f"{flag} belongs to --table {name}; leave it out, or ask for that table")
+    try:
+        counts = PUBLISHED_TURNS if turns is None else tuple(int(one) for one in turns.split(","))
+    except ValueError:
+        raise BadInput(f"--turns {turns!r}: give whole numbers by comma, for example 10,20,50,100") from None
+    return Choice(
+        turns=counts, tools=tool_names(tools), prices=tuple(prices or ()), wishes=tuple(wishes or WISHES), base=base
+    )
+
+
+async def _played(study: Study, out: Path | None, *, dry_run: bool) -> tuple[StudyReport, Path] | None:
     cancel, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def stop() -> None:
@@ -112,32 +174,48 @@ async def _played(wanted: Wanted, folder: Path, *, dry_run: bool) -> EvaluationR
     workbench = Workbench(home())
     conducting.join(workbench.roster, workbench.home)
 
-    def begins(outlook: Outlook) -> bool:
-        _foretell(wanted, outlook)
+    def begins(outlooks: Sequence[Outlook]) -> bool:
+        _foretell(study, outlooks)
         return not dry_run
 
     try:
-        return await evaluate(workbench, wanted, folder, begins=begins, told=_Progress(), cancel=cancel)
+        played = await conduct(workbench, study, begins=begins, told=_Progress(), cancel=cancel)
+        if played is None:
+            return None
+        command = shlex.join(["orchestra", *sys.argv[1:]])
+        report = joint(workbench.store, study, played, now=datetime.now(UTC), command=command)
+        return report, keep_study(workbench.home, study, report, out)
     finally:
         await workbench.close()
 
 
-def _foretell(wanted: Wanted, outlook: Outlook) -> None:
+def _foretell(study: Study, outlooks: Sequence[Outlook]) -> None:
     """What it is and may take, before anything is played."""
-    suite, limits = wanted.suite, outlook.plan.conditions.limits
-    left_out = "".join(f", {count:,} left out: {why}" for why, count in suite.left_out.items())
-    note(f"{suite.name}: {len(suite.items):,} of {suite.whole:,} tasks ({suite.source}){left_out}")
-    runs = len(suite.items) * wanted.seeds * len(wanted.orchestrators)
-    done = f", {outlook.done:,} done already" if outlook.done else ""
-    note(f"{len(wanted.orchestrators)} orchestrators x {wanted.seeds} seeds = {runs:,} runs{done}")
-    for one in outlook.estimates:
-        basis = f"by {one.known} earlier runs" if one.known else "no earlier run to estimate by"
-        worst = "" if one.worst_usd is None else f", at most {dollars(one.worst_usd)}"
-        time_s = "unknown" if one.wall_s is None else f"about {_duration(one.wall_s)}"
-        note(f"  {one.orchestrator}: {one.left:,} runs, {dollars(one.cost_usd)}{worst}, time {time_s} ({basis})")
-    if wanted.budget_usd is not None:
+    costs: list[float | None] = []
+    times: list[float | None] = []
+    for part, outlook in zip(study.parts, outlooks, strict=True):
+        wanted, suite = part.wanted, part.wanted.suite
+        left_out = "".join(f", {count:,} left out: {why}" for why, count in suite.left_out.items())
+        note(f"{part.title}: {len(suite.items):,} of {suite.whole:,} tasks ({suite.source}){left_out}")
+        runs = len(suite.items) * wanted.seeds * len(wanted.orchestrators)
+        done = f", {outlook.done:,} done already" if outlook.done else ""
+        note(f"{len(wanted.orchestrators)} orchestrators x {wanted.seeds} seeds = {runs:,} runs{done}")
+        for one in outlook.estimates:
+            basis = f"by {one.known} earlier runs" if one.known else "no earlier run to estimate by"
+            worst = "" if one.worst_usd is None else f", at most {dollars(one.worst_usd)}"
+            time_s = "unknown" if one.wall_s is None else f"about {_duration(one.wall_s)}"
+            note(f"  {one.orchestrator}: {one.left:,} runs, {dollars(one.cost_usd)}{worst}, time {time_s} ({basis})")
+            costs.append(one.cost_usd)
+            times.append(one.wall_s)
+    if len(study.parts) > 1:
+        unknown = sum(cost is None for cost in costs)
+        words = f", and {unknown} estimates are unknown" if unknown else ""
+        took_s = sum(one for one in times if one is not None)
+        note(f"all together about {dollars(sum(one for one in costs if one is not None))}, {_duration(took_s)}{words}")
+    if study.budget_usd is not None:
+        limits = outlooks[0].plan.conditions.limits
         note(
-            f"budget {dollars(wanted.budget_usd)}, of which {dollars(outlook.spent_usd)} is spent; "
+            f"budget {dollars(study.budget_usd)}, of which {dollars(sum(one.spent_usd for one in outlooks))} is spent; "
             f"one run may cost {dollars(limits.cost_usd)} (--cost-limit)"
         )
 
@@ -147,8 +225,12 @@ class _Progress:
 
     def __init__(self) -> None:
         self._began_s, self._told_s = time.monotonic(), 0.0
+        self._part: Part | None = None
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, part: Part, step: Step) -> None:
+        if part is not self._part:
+            self._part, self._began_s = part, time.monotonic()
+            note(part.title)
         now_s, last = time.monotonic(), step.done == step.of
         live = sys.stderr.isatty()
         if not last and now_s - self._told_s < (0.1 if live else _TOLD_EVERY_S):
@@ -173,26 +255,31 @@ def _duration(time_s: float) -> str:
     return f"{time_s / 60:.0f} min" if time_s < 5400 else f"{time_s / 3600:.1f} h"
 
 
-def _show(found: EvaluationReport) -> None:
-    head = (
-        "orchestrator", "accuracy", "ungraded", "cost ¢", "unknown", "minutes", "unknown", "tokens in/out", "calls",
-        "faults", "runs", "stops",
-    )  # fmt: skip
-    print_table(head, [_row(line) for line in found.lines])
-    print()
-    print_table(
-        ("spread over seeds", "accuracy sd (least to most)", "cost ¢ sd", "minutes sd", "tasks undecided"),
-        [_spread_row(line) for line in found.lines],
-    )
-    if found.pairs:
+def _show(found: StudyReport) -> None:
+    _print(joint_sheet(found))
+    for part in found.parts:
         print()
-        rows = [
-            (f"{pair.a} - {pair.b}", *(_difference(pair.differences[what], what) for what in PAIRED))
-            for pair in found.pairs
-        ]
-        print_table(("paired, same tasks", "accuracy", "cost ¢", "minutes"), rows)
+        print(printable(f"== {part.report.suite}{f', {part.variant}' if part.variant else ''}"))
+        _show_part(part.report)
+    if found.published is None:
+        return
     print()
-    print(f"spent {dollars(found.spent_usd)}; intervals are of 95 %, by bootstrap over tasks; p by sign flips, Holm")
+    print(printable(f"== As published, not measured here: {found.published.source}"))
+    for text in found.published.notes:
+        print(printable(f"note: {text}"))
+    for sheet in published_sheets(found.published):
+        print()
+        print(printable(sheet.title))
+        _print(sheet)
+
+
+def _show_part(found: EvaluationReport) -> None:
+    for at, sheet in enumerate(part_sheets(found)):
+        if at:
+            print()
+        _print(sheet)
+    print()
+    print(f"spent {dollars(found.spent_usd)}; intervals are of 95 %, by bootstrap over tasks")
     for text in found.notes:
         print(printable(f"note: {text}"))
     for line in found.lines:
@@ -200,54 +287,10 @@ def _show(found: EvaluationReport) -> None:
             print(printable(f"fault: {line.orchestrator}: {one_line(message, 200)}"))
 
 
-def _row(line: Line) -> Sequence[str]:
-    figures = line.figures
-    tokens = "/".join(_number(figures[name].mean) for name in ("input_tokens", "output_tokens"))
-    stops = ", ".join(f"{name} {count}" for name, count in line.stops.items())
-    return (
-        f"{line.orchestrator[:_SHOWN]}{' (simulated)' if line.simulated else ''}",
-        _figure(figures["accuracy"], percent=True), str(line.ungraded),
-        _figure(figures["cost_cents"]), str(figures["cost_cents"].unknown),
-        _figure(figures["latency_min"]), str(figures["latency_min"].unknown),
-        tokens, _figure(figures["calls"]), str(line.faults), f"{line.done}/{line.runs}", stops,
-    )  # fmt: skip
-
-
-def _spread_row(line: Line) -> Sequence[str]:
-    spreads = [line.figures[name].spread for name in PAIRED]
-    accuracy = spreads[0]
-    shown = "—" if accuracy is None else f"{accuracy.sd:.1%} ({accuracy.least:.1%} to {accuracy.most:.1%})"
-    return (
-        line.orchestrator[:_SHOWN],
-        shown,
-        *("—" if one is None else _number(one.sd) for one in spreads[1:]),
-        str(line.undecided),
-    )
-
-
-def _figure(one: Figure, *, percent: bool = False) -> str:
-    if one.mean is None:
-        return "—"
-    said = _percent if percent else _number
-    return said(one.mean) + ("" if one.low is None or one.high is None else f" [{said(one.low)}, {said(one.high)}]")
-
-
-def _difference(one: Difference, what: str) -> str:
-    if one.mean is None:
-        return "—"
-    said = _percent if what == "accuracy" else _number
-    sides = "" if one.low is None or one.high is None else f" [{said(one.low)}, {said(one.high)}]"
-    return f"{said(one.mean)}{sides} p {one.p_holm:.2g} of {one.tasks}"
-
-
-def _percent(value: float) -> str:
-    return f"{value:.1%}"
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "—"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+def _print(sheet: Sheet) -> None:
+    print_table(sheet.head, sheet.rows)
+    for text in sheet.notes:
+        print(printable(f"note: {text}"))
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"eval": evaluation}

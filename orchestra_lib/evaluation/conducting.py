@@ -2,21 +2,14 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Mapping, Sequence
 
-from orchestra_lib import chat
-from orchestra_lib.casting import Order
 from orchestra_lib.check import CheckKind
-from orchestra_lib.errors import Fault
 from orchestra_lib.evaluation.facts import Facts, last_of, runs_of
 from orchestra_lib.evaluation.plan import Cell, Plan, run_id
+from orchestra_lib.evaluation.playing import Cells, Played
 from orchestra_lib.evaluation.purse import Purse
-from orchestra_lib.evaluation.toolscale import Scene
-from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunFinished, RunStarted
 from orchestra_lib.grading import Wish
-from orchestra_lib.grouping import NO_REWARD
-from orchestra_lib.pricing import Attempt, PriceTable, cost_usd, total
 from orchestra_lib.record import record
 from orchestra_lib.trajectory import StopReason
 from orchestra_lib.workbench import Workbench
@@ -40,48 +33,8 @@ class Step:
     last: str
 
 
-class Witness:
-    """What one run has come to, as its events tell; cheaper than a whole trajectory."""
-
-    def __init__(self) -> None:
-        self.stop: StopReason | None = None
-        self.fault: Fault | None = None
-        self.outcome: bool | None = None
-        self._prices: PriceTable | None = None
-        self._attempts: list[Attempt] = []
-        self._judge_usd: list[float | None] = []
-
-    def see(self, event: Event) -> None:
-        match event:
-            case RunStarted(setting=setting):
-                self._prices = setting.prices
-            case Generated(generation=generation):
-                self._attempts += generation.attempts
-            case CallFinished(attempts=attempts):
-                self._attempts += attempts
-            case RunFinished(stop=stop, fault=fault):
-                self.stop, self.fault = stop, fault
-            case Graded() as graded:
-                self.grade(graded)
-
-    def grade(self, graded: Graded) -> None:
-        """A verdict, and what a judge took for it."""
-        table = graded.prices or self._prices
-        self._judge_usd += [None if table is None else cost_usd(a, table.find(a.priced_as)) for a in graded.attempts]
-        if graded.grade is not None:
-            self.outcome = graded.grade.outcome
-
-    @property
-    def cost_usd(self) -> float | None:
-        """What it has cost so far, the judge included; None when a part is unknown."""
-        table = self._prices
-        if table is None:
-            return None
-        return total([*(cost_usd(one, table.find(one.priced_as)) for one in self._attempts), *self._judge_usd])
-
-
 class Conducting:
-    """Plays cells in a workbench. `told` hears of every run that has ended.
+    """Has cells played, by `cells`, and keeps count of them. `told` hears of every run that has ended.
 
     `given_up` says of which orchestrators the rest was left out, and why; `short` whether the budget ended it.
     """
@@ -91,17 +44,16 @@ class Conducting:
         workbench: Workbench,
         plan: Plan,
         purse: Purse,
+        cells: Cells,
         *,
         concurrency: int,
         told: Callable[[Step], None],
-        scene: Scene | None = None,
     ) -> None:
-        self._workbench, self._plan, self._purse, self._scene = workbench, plan, purse, scene
+        self._workbench, self._plan, self._purse, self._cells = workbench, plan, purse, cells
         self._concurrency, self._told = concurrency, told
         self._strikes: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
         self._untagged: list[str] = []
-        self._kinds: dict[str, Callable[[Order, str, asyncio.Event], AsyncGenerator[Event, None]]] = {}
         self.given_up: dict[str, str] = {}
         self.short = False
 
@@ -141,19 +93,15 @@ class Conducting:
         return name
 
     async def _one(self, cell: Cell, run: str, cancel: asyncio.Event, of: int) -> None:
-        seen = Witness()
+        played: Played | None = None
         try:
-            async with aclosing(self._begin(cell, run, cancel)) as events:
-                async for event in events:
-                    seen.see(event)
-            if (graded := await self._judged(cell, run, seen)) is not None:
-                seen.grade(graded)
+            played = await self._cells.play(cell, run, cancel)
         finally:
-            await self._purse.settle(seen.cost_usd)
-        self._untagged.append(run)
+            await self._purse.settle(None if played is None else played.cost_usd)
+        self._untagged.append(played.run_id)
         if len(self._untagged) >= _TAG_EVERY:
             await asyncio.to_thread(self._tag)
-        self._count(cell, seen)
+        self._count(cell, played)
         self._told(
             Step(
                 done=self._counts["done"],
@@ -166,28 +114,7 @@ class Conducting:
             )
         )
 
-    def _begin(self, cell: Cell, run: str, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
-        """The events of a cell's run. Runs of questions over `chat` are all of one kind for each orchestrator."""
-        order = self._plan.order(cell)
-        if cell.item.assignment is not None or order.protocol != chat.PROTOCOL:
-            return self._workbench.play(order, run_id=run, cancel=cancel)
-        if cell.orchestrator not in self._kinds:
-            self._kinds[cell.orchestrator] = self._workbench.kind(order)
-        return self._kinds[cell.orchestrator](order, run, cancel)
-
-    async def _judged(self, cell: Cell, run: str, seen: Witness) -> Graded | None:
-        """The verdict of the scene, or of the judge where no check could decide; None where there is no need."""
-        judge, golden = self._plan.conditions.judge, cell.item.golden
-        if seen.outcome is not None or seen.stop in NO_REWARD:
-            return None
-        if self._scene is not None and golden is not None:
-            grade = await self._scene.verdict(golden, run)
-            return await asyncio.to_thread(self._workbench.store.grade, run, grade)
-        if judge is None:
-            return None
-        return await self._workbench.grade(run, Wish(by=f"model:{judge}"))
-
-    def _count(self, cell: Cell, seen: Witness) -> None:
+    def _count(self, cell: Cell, seen: Played) -> None:
         faulted = seen.stop is StopReason.FAULT
         self._counts.update(
             done=1, solved=seen.outcome is True, faults=faulted, ungraded=seen.outcome is None and not faulted

@@ -12,6 +12,13 @@ _COLUMNS = """id, status, outcome, cost_usd, known_usd, latency_s, input_tokens,
     failed_calls, fault, simulated, nominal, price_table, prices_dated, answer,
     (SELECT list(graded_by ORDER BY position) FROM grades WHERE run_id = id) AS graders"""
 _RUNS = f"SELECT {_COLUMNS} FROM trajectories WHERE starts_with(id, $prefix) ORDER BY id"  # noqa: S608  # all our own
+_CALLS = """SELECT id, CASE WHEN use.kind = 'domain' THEN $domain ELSE use.model END AS model, sum(use.calls)::BIGINT AS calls
+FROM (SELECT id, unnest(uses) AS use FROM trajectories WHERE starts_with(id, $prefix)) GROUP BY ALL"""  # noqa: E501
+_OFFERED = """SELECT CASE WHEN offer.kind = 'domain' THEN $domain ELSE offer.model END AS model, min(at) AS at
+FROM (SELECT unnest(offers) AS offer, generate_subscripts(offers, 1) AS at FROM trajectories
+    WHERE starts_with(id, $prefix)) GROUP BY model ORDER BY at, model"""
+IN_DOMAIN = "functions of the domain"
+"""Under this name stand all the functions of a domain where calls are counted by tool."""
 _KNOWN = 200
 """So many of the latest runs make an estimate."""
 _EARLIER = """SELECT avg(cost_usd) AS cost_usd, avg(wall_s) AS wall_s, count(*) AS runs, count(cost_usd) AS priced
@@ -73,6 +80,19 @@ def runs_of(store: Store, plan: Plan) -> list[tuple[str, Facts]]:
 def last_of(runs: Iterable[tuple[str, Facts]]) -> Mapping[str, Facts]:
     """The last attempt at each cell."""
     return dict(runs)
+
+
+def calls_of(store: Store, plan: Plan) -> Mapping[str, Mapping[str, int]]:
+    """The calls that ran in each run of an evaluation, by who answered; a run without any is not there."""
+    found: dict[str, dict[str, int]] = {}
+    for row in store.select(_CALLS, {"prefix": f"{plan.id}-", "domain": IN_DOMAIN}):
+        found.setdefault(row["id"], {})[row["model"]] = row["calls"]
+    return found
+
+
+def offered_in(store: Store, plan: Plan) -> tuple[str, ...]:
+    """Who could be called in the runs of an evaluation, in the order of the offer."""
+    return tuple(row["model"] for row in store.select(_OFFERED, {"prefix": f"{plan.id}-", "domain": IN_DOMAIN}))
 
 
 @record

@@ -81,6 +81,25 @@ def figure(values_TS: Array, runs: int, *, shares: bool = False) -> Figure:
     return Figure(mean=mean, low=low, high=high, of=known, unknown=runs - known, spread=_spread(values_TS))
 
 
+def mean_of_suites(suites: Sequence[Array], runs: int) -> Figure:
+    """The mean over suites of each suite's own mean, every suite counting alike however many tasks it has.
+
+    Tasks are drawn within their suite. A suite of which nothing is known leaves the mean unknown.
+    """
+    if len(suites) == 1:
+        return figure(suites[0], runs)
+    known = sum(int(np.isfinite(values_TS).sum()) for values_TS in suites)
+    means = [task_means(values_TS) for values_TS in suites]
+    if not means or any(values_T.size == 0 for values_T in means):
+        return Figure(mean=None, low=None, high=None, of=known, unknown=runs - known, spread=None)
+    low = high = None
+    if all(values_T.size > 1 for values_T in means):
+        dice = np.random.default_rng(0)
+        low, high = _ends(np.mean([_drawn_means(values_T, dice) for values_T in means], axis=0))
+    mean = float(np.mean([values_T.mean() for values_T in means]))
+    return Figure(mean=mean, low=low, high=high, of=known, unknown=runs - known, spread=None)
+
+
 def difference(a_TS: Array, b_TS: Array) -> Difference:
     """A less B on the same tasks, a row each."""
     with_both = np.isfinite(a_TS).any(axis=1) & np.isfinite(b_TS).any(axis=1)
@@ -137,12 +156,21 @@ def _interval(values_T: Array) -> tuple[float | None, float | None]:
     """The percentiles of the means of tasks drawn with replacement."""
     if values_T.size < 2:
         return None, None
-    dice, means, left = np.random.default_rng(0), [], DRAWS
+    return _ends(_drawn_means(values_T, np.random.default_rng(0)))
+
+
+def _drawn_means(values_T: Array, dice: np.random.Generator) -> Array:
+    """The means of as many tasks as there are, drawn with replacement, `DRAWS` times."""
+    means, left = [], DRAWS
     while left:
         rows = min(left, max(1, _CELLS // values_T.size))
         means.append(values_T[dice.integers(0, values_T.size, size=(rows, values_T.size))].mean(axis=1))
         left -= rows
-    low, high = np.percentile(np.concatenate(means), _ENDS)
+    return np.concatenate(means)
+
+
+def _ends(means_N: Array) -> tuple[float, float]:
+    low, high = np.percentile(means_N, _ENDS)
     return float(low), float(high)
 
 

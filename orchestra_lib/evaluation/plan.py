@@ -104,7 +104,7 @@ def settled(folder: Path, wanted: Conditions, *, limits_given: bool = True) -> P
     file = folder / PLAN
     if not file.is_file():
         plan = Plan(id=f"ev-{secrets.token_hex(4)}", conditions=wanted)
-        _write(file, dumps(to_data(plan)))
+        write_whole(file, dumps(to_data(plan)))
         return plan
     try:
         plan = from_data(json.loads(file.read_text("utf-8")), Plan, where=str(file))
@@ -153,12 +153,14 @@ def held(folder: Path) -> Iterator[None]:
 
 def keep_report(folder: Path, text: str) -> None:
     """Write the report of an evaluation beside its plan, whole or not at all. Raises `StoreFault`."""
-    _write(folder / REPORT, text)
+    write_whole(folder / REPORT, text)
 
 
-def _write(file: Path, text: str) -> None:
+def write_whole(file: Path, text: str) -> None:
+    """Write a text, whole or not at all. Raises `StoreFault`."""
     part = file.with_name(f".{file.name}.part")
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(f"{text}\n", "utf-8")
         part.replace(file)
     except OSError as error:

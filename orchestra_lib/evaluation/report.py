@@ -15,7 +15,7 @@ from orchestra_lib.record import record
 
 _CENTS, _MINUTE_S = 100.0, 60.0
 Value = Callable[[Facts], float | None]
-_MEASURES: Mapping[str, Value] = {
+MEASURES: Mapping[str, Value] = {
     "accuracy": lambda run: None if run.outcome is None else float(run.outcome),
     "cost_cents": lambda run: None if run.cost_usd is None else run.cost_usd * _CENTS,
     "latency_min": lambda run: None if run.latency_s is None else run.latency_s / _MINUTE_S,
@@ -24,6 +24,7 @@ _MEASURES: Mapping[str, Value] = {
     "calls": lambda run: run.calls,
     "turns": lambda run: run.turns,
 }
+"""What is said of a run, None where it is unknown."""
 PAIRED = ("accuracy", "cost_cents", "latency_min")
 """What two orchestrators are tested on."""
 _MESSAGES = 3
@@ -103,7 +104,7 @@ def report(
     short: bool = False,
 ) -> EvaluationReport:
     """The report of what is stored now; `last` is the last attempt at each cell, by its key."""
-    grids = {name: _grid(name, suite.items, seeds, last) for name in orchestrators}
+    grids = {name: grid_of(name, suite.items, seeds, last) for name in orchestrators}
     lines = tuple(_line(name, grids[name], (given_up or {}).get(name)) for name in orchestrators)
     pairs = _pairs(grids)
     complete = all(line.not_played == 0 and line.faults == 0 for line in lines)
@@ -120,11 +121,12 @@ Grid = Sequence[Sequence[Facts | None]]
 """A row for each task, a column for each seed; None where nothing was played."""
 
 
-def _grid(name: str, items: Iterable[Item], seeds: Sequence[int], last: Mapping[str, Facts]) -> Grid:
+def grid_of(name: str, items: Iterable[Item], seeds: Sequence[int], last: Mapping[str, Facts]) -> Grid:
+    """The runs of one orchestrator."""
     return [[last.get(Cell(orchestrator=name, item=item, seed=seed).key) for seed in seeds] for item in items]
 
 
-def _values(grid: Grid, value: Value) -> Array:
+def values_of(grid: Grid, value: Value) -> Array:
     """A value of every run that ended by itself, NaN for the others and where it is unknown."""
     rows = [[value(one) if one is not None and one.ended else None for one in row] for row in grid]
     return np.array(rows, dtype=np.float64)
@@ -148,8 +150,8 @@ def _line(name: str, grid: Grid, given_up: str | None) -> Line:
         solved_of_done=solved / len(done) if done else None,
         undecided=sum(len({one.outcome for one in row if one and one.ended} - {None}) > 1 for row in grid),
         figures={
-            what: figure(_values(grid, value), len(done), shares=what == "accuracy")
-            for what, value in _MEASURES.items()
+            what: figure(values_of(grid, value), len(done), shares=what == "accuracy")
+            for what, value in MEASURES.items()
         },
         stops=dict(sorted(Counter(one.status for one in played).items())),
         prices=tuple(sorted({one.prices for one in done})),
@@ -161,7 +163,7 @@ def _line(name: str, grid: Grid, given_up: str | None) -> Line:
 
 
 def _pairs(grids: Mapping[str, Grid]) -> tuple[Pairing, ...]:
-    values = {name: {what: _values(grid, _MEASURES[what]) for what in PAIRED} for name, grid in grids.items()}
+    values = {name: {what: values_of(grid, MEASURES[what]) for what in PAIRED} for name, grid in grids.items()}
     found = [
         Pairing(a=a, b=b, differences={what: difference(values[a][what], values[b][what]) for what in PAIRED})
         for a, b in combinations(grids, 2)

@@ -10,6 +10,7 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.evaluation.conducting import Conducting, Step, mended
 from orchestra_lib.evaluation.facts import Estimate, Facts, estimate, last_of, runs_of
 from orchestra_lib.evaluation.plan import Cell, Conditions, Plan, held, keep_report, settled
+from orchestra_lib.evaluation.playing import Cells, LocalCells
 from orchestra_lib.evaluation.purse import Purse, counted
 from orchestra_lib.evaluation.report import EvaluationReport, report
 from orchestra_lib.evaluation.suites import Suite
@@ -20,7 +21,8 @@ from orchestra_lib.record import record
 from orchestra_lib.store.store import Store
 from orchestra_lib.workbench import Workbench
 
-_FOLDER = "evaluations"
+FOLDER = "evaluations"
+"""Where evaluations lie in the home folder."""
 _JUDGE_INPUT, _JUDGE_OUTPUT, _JUDGE_S = 24_000, 600, 300.0
 """What a judge reads, writes and takes at most, asked twice: the bounds of `judge.model` with a token a character."""
 
@@ -78,7 +80,7 @@ class Outlook:
 
 def place(home: Path, wanted: Wanted) -> Path:
     """The folder of an evaluation that nobody gave one: the same conditions, the same folder."""
-    return home / _FOLDER / f"{wanted.suite.name.replace(':', '-')}-{fingerprint(to_data(wanted.conditions))[:8]}"
+    return home / FOLDER / f"{wanted.suite.name.replace(':', '-')}-{fingerprint(to_data(wanted.conditions))[:8]}"
 
 
 async def evaluate(
@@ -89,24 +91,30 @@ async def evaluate(
     begins: Callable[[Outlook], bool],
     told: Callable[[Step], None],
     cancel: asyncio.Event | None = None,
+    cells: Callable[[Plan], Cells] | None = None,
+    elsewhere_usd: float = 0.0,
 ) -> EvaluationReport | None:
     """Play what is left of an evaluation and report on all of it; None when `begins` says not to begin.
 
+    `cells` plays them elsewhere, with what the plan says; None: in this workbench.
+    `elsewhere_usd` has been spent of the same budget by other evaluations.
     Raises `BadInput` before anything is played for what cannot be: an orchestrator or a tool that there is not, a
     folder with other conditions, limits that contradict each other. Raises `StoreFault` when a record cannot be kept.
     What has been played stays and is not played again.
     """
     conditions = _capped(wanted)
-    for tool in () if wanted.suite.scene is None else wanted.suite.scene.toolkit.tools:
-        workbench.roster.add(tool)
-    plan = Plan(id="ev-check", conditions=conditions)
-    for name in wanted.orchestrators:
-        workbench.setting(plan.order(Cell(orchestrator=name, item=wanted.suite.items[0], seed=wanted.first_seed)))
-    most_usd = _most_usd(workbench, conditions)
-    Purse(wanted.budget_usd, most_usd)
-    with held(folder):
-        plan = settled(folder, conditions, limits_given=wanted.conditions.limits.cost_usd is not None)
-        return await _evaluate(workbench, wanted, folder, plan, begins=begins, told=told, cancel=cancel)
+    scene = wanted.suite.scene
+    with workbench.roster.lent(() if scene is None else scene.toolkit.tools):
+        plan = Plan(id="ev-check", conditions=conditions)
+        for name in wanted.orchestrators:
+            workbench.setting(plan.order(Cell(orchestrator=name, item=wanted.suite.items[0], seed=wanted.first_seed)))
+        most_usd = _most_usd(workbench, conditions)
+        Purse(wanted.budget_usd, most_usd)
+        with held(folder):
+            plan = settled(folder, conditions, limits_given=wanted.conditions.limits.cost_usd is not None)
+            return await _evaluate(
+                workbench, wanted, folder, plan, begins=begins, told=told, cancel=cancel, cells=cells, elsewhere_usd=elsewhere_usd
+            )
 
 
 async def _evaluate(
@@ -118,13 +126,15 @@ async def _evaluate(
     begins: Callable[[Outlook], bool],
     told: Callable[[Step], None],
     cancel: asyncio.Event | None,
+    cells: Callable[[Plan], Cells] | None,
+    elsewhere_usd: float,
 ) -> EvaluationReport | None:
     cells, most_usd = wanted.cells, _most_usd(workbench, plan.conditions)
     runs = runs_of(workbench.store, plan)
     last = last_of(runs)
     left = [cell for cell in cells if not _is_done(cell, last)]
     spent_usd = _spent_usd(workbench.store, runs, most_usd)
-    purse = Purse(wanted.budget_usd, most_usd, spent_usd)
+    purse = Purse(wanted.budget_usd, most_usd, spent_usd + elsewhere_usd)
     estimates = tuple(estimate(workbench.store, plan, left, wanted.concurrency))
     outlook = Outlook(
         folder=folder, plan=plan, done=len(cells) - len(left), left=len(left), spent_usd=spent_usd, estimates=estimates
@@ -132,7 +142,8 @@ async def _evaluate(
     if not begins(outlook):
         return None
     await mended(workbench, plan, cells)
-    conducting = Conducting(workbench, plan, purse, concurrency=wanted.concurrency, told=told, scene=wanted.suite.scene)
+    played_by = LocalCells(workbench, plan, wanted.suite.scene) if cells is None else cells(plan)
+    conducting = Conducting(workbench, plan, purse, played_by, concurrency=wanted.concurrency, told=told)
     try:
         await conducting.play(left, last, cancel or asyncio.Event())
     finally:
