@@ -117,9 +117,38 @@ def followed(before: Sequence[int], after: Sequence[int], again: Sequence[int], 
     """
     first, swapped, control, holder = (np.asarray(one, dtype=np.int64) for one in (before, after, again, heir))
     counts = (first >= 0) & (holder >= 0) & (holder != first)
-    moved = (swapped == holder)[counts].astype(float) - (control == holder)[counts]
-    m = float(moved.size)
-    return indices(moved.sum(), (moved**2).sum(), moved.sum(), m, m, m)[0]
+    return paired((swapped == holder)[counts], (control == holder)[counts])
+
+
+def paired(after: Sequence[bool] | NDArray[np.bool_], before: Sequence[bool] | NDArray[np.bool_]) -> Estimate:
+    """How much more often something holds after than before, over pairs; unknown for none.
+
+    The interval is Newcombe's for paired proportions (Statistics in Medicine 17, 1998, method 10): also where no pair
+    differs it is only as wide as so many pairs leave it.
+    """
+    now, then = (np.asarray(one, dtype=bool) for one in (after, before))
+    n = now.size
+    if not n:
+        return Estimate(value=None)
+    p, q = now.mean(), then.mean()
+    both, neither = int((now & then).sum()), int((~now & ~then).sum())
+    gained, lost = int((now & ~then).sum()), int((~now & then).sum())
+    (low, high), (least, most) = (tuple(float(end) for end in wilson(share, n)) for share in (p, q))
+    shape = (both + gained) * (lost + neither) * (both + lost) * (gained + neither)
+    cross = both * neither - gained * lost
+    alike = 0.0 if not shape else (max(cross - n / 2, 0.0) if cross > 0 else cross) / np.sqrt(shape)
+
+    def reach(one: float, other: float) -> float:
+        return float(np.sqrt(max(one * one - 2 * alike * one * other + other * other, 0.0)))
+
+    value = float(p - q)
+    return Estimate(
+        value=value,
+        low=max(value - reach(p - low, most - q), -1.0),
+        high=min(value + reach(high - p, q - least), 1.0),
+        n=n,
+        tasks=n,
+    )
 
 
 @record

@@ -1,4 +1,4 @@
-"""Swaps found in the runs: of one task, under offers that differ in the names, the order, the prices or the descriptions alone.
+"""Swaps found in the runs: of one task, under offers that differ in names, order, prices or descriptions alone.
 
 A swap asks what a choice follows. The first offer that was played and the same once more are its control: a policy
 that draws by lot changes its mind without a swap, too.

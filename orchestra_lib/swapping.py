@@ -1,7 +1,8 @@
 """Swap controls: the same simulated tasks played under offers whose names, order, prices or descriptions are permuted.
 
 Every task is played six times: as it is, as it is once more with another seed, and with the names, the places, the
-prices and the skills that are told of the experts each moved round by one or more. What answers, the profile, stays with the expert.
+prices and the skills that are told of the experts each moved round by one or more. What answers, the profile, stays
+with the expert.
 """
 
 import asyncio

@@ -77,6 +77,22 @@ def test_who_follows_the_swapped_property_moves_by_one_and_a_fixed_choice_by_not
     assert bias.followed([-1], [1], [0], [1]).value is None  # nobody was called
 
 
+def test_the_interval_of_a_paired_difference_is_newcombes():
+    # 36 pairs of 50 hold both times, 12 only after, 2 only before: Newcombe's worked example of method 10
+    found = bias.paired([True] * 48 + [False] * 2, [True] * 36 + [False] * 12 + [True] * 2)
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.0569, 0.3404), abs=5e-5)
+    still = bias.paired([False] * 40, [False] * 40)
+    assert (still.value, still.low, still.high) == pytest.approx((0.0, -0.0876, 0.0876), abs=5e-5)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_a_paired_difference_turns_round_with_its_sign(pairs):
+    after, before = zip(*pairs, strict=True)
+    one, other = bias.paired(after, before), bias.paired(before, after)
+    assert -1 <= one.low <= one.value <= one.high <= 1
+    assert (one.value, one.low, one.high) == pytest.approx((-other.value, -other.high, -other.low))
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_a_choice_by_lot_follows_nothing(seed):
     dice = np.random.default_rng(seed)
