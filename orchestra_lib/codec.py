@@ -54,17 +54,28 @@ def from_data(data: object, kind: type[T], *, where: str) -> T:
 
 def event_to_line(event: Event) -> str:
     """One line of a journal, without the line end."""
-    return f'{{"schema":{SCHEMA_VERSION},{to_text(event, _EVENT)[1:]}'
+    return to_line(event, _EVENT)
 
 
 def event_from_line(line: str, *, where: str) -> Event:
     """Read one line of a journal. Raises `NewerSchema`, and `BadInput` for broken JSON or unknown keys."""
+    event: Event = from_line(line, _EVENT, where=where)  # type: ignore[arg-type]  # a union is a form, not a class
+    return event
+
+
+def to_line(value: object, kind: Any = None, *, brief: bool = False) -> str:
+    """A value as one line of a file of records, without the line end: its JSON, and the schema that it follows."""
+    return f'{{"schema":{SCHEMA_VERSION},{to_text(value, kind, brief=brief)[1:]}'
+
+
+def from_line(line: str, kind: type[T], *, where: str) -> T:
+    """Read such a line. Raises `NewerSchema`, and `BadInput` for broken JSON or unknown keys."""
     try:
         data = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:  # also integers of over 4,300 digits and very deep nesting
         raise BadInput(f"{where}: not JSON ({error})") from None
     if not isinstance(data, dict):
-        raise BadInput(f"{where}: a journal line is a JSON object")
+        raise BadInput(f"{where}: a line is a JSON object")
     version = data.pop("schema", None)
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise NewerSchema(
@@ -72,8 +83,7 @@ def event_from_line(line: str, *, where: str) -> Event:
         )
     if version != SCHEMA_VERSION:
         raise BadInput(f"{where}: schema {version!r} is none that this workbench knows")
-    event: Event = from_data(data, _EVENT, where=where)  # type: ignore[arg-type]  # a union is a form, not a class
-    return event
+    return from_data(data, kind, where=where)
 
 
 def fingerprint(data: object) -> str:

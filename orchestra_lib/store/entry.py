@@ -1,6 +1,6 @@
 """What is to be written about one run, and the writing of many at once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import duckdb
@@ -10,7 +10,10 @@ from orchestra_lib.store.journal import Stamp
 from orchestra_lib.store.rows import Rows, rows
 from orchestra_lib.trajectory import Trajectory
 
-_KEYS = {"trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id", "grades": "run_id"}
+_KEYS = {
+    "trajectories": "id", "turns": "run_id", "calls": "run_id", "attempts": "run_id", "grades": "run_id",
+    "rollouts": "run_id",
+}  # fmt: skip
 
 
 @record
@@ -36,10 +39,9 @@ def replace(cursor: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> None
 
     A journal that became unreadable leaves the rows that were read from it before.
     """
-    replaced = _there(cursor, [one.run_id for one in entries if one.rows is not None])
-    for table, key in _KEYS.items():
-        if replaced:  # looking for rows that are not there would take longer than to write the new ones
-            cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": replaced})  # noqa: S608
+    replaced = there(cursor, [one.run_id for one in entries if one.rows is not None])
+    forget(cursor, replaced)
+    for table in _KEYS:
         _append(cursor, table, [row for one in entries if one.rows for row in getattr(one.rows, table)])
     stamped = [
         (one.run_id, one.stamp.size, one.stamp.mtime_ns, one.unfinished, one.fault) for one in entries if one.stamp
@@ -48,9 +50,16 @@ def replace(cursor: duckdb.DuckDBPyConnection, entries: Sequence[Entry]) -> None
     _append(cursor, "journals", stamped)
 
 
-def _there(cursor: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> list[str]:
+def there(cursor: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> set[str]:
+    """Which of these runs have rows."""
     found = cursor.execute("SELECT id FROM trajectories WHERE id IN (SELECT unnest($ids))", {"ids": ids}).fetchall()
-    return [row[0] for row in found]
+    return {row[0] for row in found}
+
+
+def forget(cursor: duckdb.DuckDBPyConnection, ids: Collection[str]) -> None:
+    """Remove the rows of runs; looking for rows that are not there would take longer than to write new ones."""
+    for table, key in _KEYS.items() if ids else ():
+        cursor.execute(f"DELETE FROM {table} WHERE {key} IN (SELECT unnest($ids))", {"ids": list(ids)})  # noqa: S608
 
 
 def _append(cursor: duckdb.DuckDBPyConnection, table: str, new: Sequence[tuple[Any, ...]]) -> None:

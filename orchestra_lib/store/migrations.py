@@ -99,6 +99,18 @@ DELETE FROM journals;
 """
 """Beside `offers`, by which description each was offered: the beginning of its SHA-256. Journals are read again."""
 
+_ROLLOUTS = """
+ALTER TABLE trajectories ADD COLUMN training VARCHAR;
+ALTER TABLE trajectories ADD COLUMN training_step INTEGER;
+
+CREATE TABLE rollouts (
+    run_id VARCHAR, training VARCHAR, step INTEGER, reward DOUBLE, advantage DOUBLE, kept BOOLEAN, why VARCHAR,
+    file VARCHAR
+);
+CREATE TABLE rollout_files (name VARCHAR, size BIGINT, mtime_ns BIGINT, fault VARCHAR);
+"""
+"""Rollouts of training from `rollouts/`, what each was worth, and which of those files are in here."""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("first tables", _FIRST),
     ("view tool_use", _TOOL_USE),
@@ -106,11 +118,13 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("grades, notes, groups and forks", _LAB),
     ("who was on offer and who was called", _USES),
     ("by which description tools were offered", _DESCRIBED),
+    ("rollouts of training", _ROLLOUTS),
 )
 """Name and SQL of every step; the first has number 1."""
 
 TABLES = (
     "journals", "trajectories", "turns", "calls", "attempts", "tags", "annotations", "grades", "notes", "grouped",
+    "rollouts", "rollout_files",
 )  # fmt: skip
 
 

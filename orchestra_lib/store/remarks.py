@@ -5,12 +5,11 @@ in every other one as soon as it looks.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from orchestra_lib.errors import BadInput
-from orchestra_lib.store.annotations import AnnotationKind, Annotations, Note, checked_note, checked_tag
+from orchestra_lib.store.annotations import AnnotationKind, Annotations, checked_note, checked_tag
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.groups import OWN, checked_group
 from orchestra_lib.store.trash import Trash
@@ -44,22 +43,11 @@ class Remarks:
         self._all_known(run_ids)
         self._say(AnnotationKind.TAGGED if on else AnnotationKind.UNTAGGED, run_ids, tag)
 
-    def tags_of(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """The tags of each of these runs, in order; a run without any is left out."""
-        sql = "SELECT run_id, list(tag ORDER BY tag) AS tags FROM tags WHERE run_id IN (SELECT unnest($ids)) GROUP BY 1"
-        return {row["run_id"]: tuple(row["tags"]) for row in self._rows(sql, {"ids": list(run_ids)})}
-
-    def write_note(self, run_id: str, text: str) -> Note | None:
+    def write_note(self, run_id: str, text: str) -> None:
         """Keep a text about a run in place of the one before; one without words takes it away."""
         note = checked_note(text)
         self._known(run_id)
         self._say(AnnotationKind.NOTED, [run_id], note)
-        return self.note_of(run_id)
-
-    def note_of(self, run_id: str) -> Note | None:
-        """What is noted about a run; None for nothing."""
-        found = self._rows("SELECT note AS text, noted_at AS at FROM notes WHERE run_id = $id", {"id": run_id})
-        return Note(text=found[0]["text"], at=found[0]["at"].astimezone(UTC)) if found else None
 
     def group(self, name: str, run_ids: Sequence[str], *, on: bool) -> None:
         """Put runs into a group, or take them out of it."""

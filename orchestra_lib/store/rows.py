@@ -14,6 +14,7 @@ from orchestra_lib.codec import to_text, well_formed
 from orchestra_lib.grade import Grade
 from orchestra_lib.pricing import Price, Usage
 from orchestra_lib.record import record
+from orchestra_lib.store.rollouts import Rollout
 from orchestra_lib.store.uses import described, offers, path, ran, uses
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import ORCHESTRATOR, Call, Trajectory, Turn
@@ -34,6 +35,7 @@ class Rows:
     calls: Sequence[Row]
     attempts: Sequence[Row]
     grades: Sequence[Row]
+    rollouts: Sequence[Row] = ()
 
 
 class _Charged(NamedTuple):
@@ -51,19 +53,29 @@ class _Charged(NamedTuple):
                 yield call, charge
 
 
-def rows(trajectory: Trajectory) -> Rows:
-    """Everything that the query store keeps of a trajectory."""
+def rows(trajectory: Trajectory, rollout: Rollout | None = None) -> Rows:
+    """Everything that the query store keeps of a trajectory, which may be a rollout of training."""
     kinds = {spec.name: str(spec.kind) for spec in trajectory.setting.tools}
     turns = [_charged(trajectory, turn) for turn in trajectory.turns]
     raw = to_text(trajectory, brief=True)
     found = Rows(
-        trajectories=[_trajectory(trajectory, turns, kinds, raw)],
+        trajectories=[(*_trajectory(trajectory, turns, kinds, raw), *_trained(rollout))],
         turns=[_turn(trajectory, charged) for charged in turns],
         calls=[row for charged in turns for row in _calls(trajectory, charged, kinds)],
         attempts=[row for charged in turns for row in _attempts(trajectory, charged)],
         grades=[_grade(trajectory.id, *placed) for placed in enumerate(trajectory.grades)],
+        rollouts=() if rollout is None else [_rollout(trajectory.id, rollout)],
     )
     return found if _is_clean(trajectory, raw) else _cleaned(found)
+
+
+def _trained(rollout: Rollout | None) -> Row:
+    return (None, None) if rollout is None else (rollout.file.training, rollout.file.step)
+
+
+def _rollout(run_id: str, rollout: Rollout) -> Row:
+    worth = rollout.worth
+    return (run_id, *_trained(rollout), worth.reward, worth.advantage, worth.kept, worth.why, rollout.file.name)
 
 
 def _charged(trajectory: Trajectory, turn: Turn) -> _Charged:

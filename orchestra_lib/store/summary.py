@@ -35,7 +35,8 @@ class Summary:
     """A trajectory as a list shows it. `task` and `answer` are cut to 400 characters.
 
     `cost_usd` and the token counts are None when unknown, `known_usd` is what is known to be spent;
-    `tools` were on offer; `marks` has one entry per call, in order.
+    `tools` were on offer; `marks` has one entry per call, in order. `training` names the training run that it was
+    a rollout of, None for any other run.
     """
 
     id: str
@@ -61,11 +62,14 @@ class Summary:
     simulated: bool
     fault: str | None
     marks: tuple[Mark, ...]
+    training: str | None = None
+    training_step: int | None = None
 
 
 COLUMNS = f"""id, started_at, left(task, {_TEXT_CHARS}) AS task, orchestrator, protocol, status,
 left(answer, {_TEXT_CHARS}) AS answer, outcome, cost_usd, known_usd, latency_s, input_tokens, output_tokens, turns,
-calls, failed_calls, tools, preference, price_table, nominal, simulated, fault, marks"""
+calls, failed_calls, tools, preference, price_table, nominal, simulated, fault, marks,
+training, training_step"""
 """The columns that `summary` reads."""
 
 
@@ -88,7 +92,8 @@ class Filter:
     at least once. `prefer` names a goal (`cost`) or a tool (`tool.NAME`) with a weight of 0.5 or
     more, `avoid` a tool with -0.5 or less. `since` is inclusive, `until` exclusive, both aware. Costs are in USD
     and durations in seconds, both ends inclusive; what is unknown lies in no range. `outcome` is `solved`,
-    `not_solved` or `ungraded`. `tag` is a label that a person gave, `group` the name of a group.
+    `not_solved` or `ungraded`. `tag` is a label that a person gave, `group` the name of a group. `training` tells
+    rollouts of training from all other runs; `training_run` is the name of one and `training_step` a step of it.
     """
 
     text: str | None = None
@@ -108,6 +113,9 @@ class Filter:
     outcome: str | None = None
     tag: str | None = None
     group: str | None = None
+    training: bool | None = None
+    training_run: str | None = None
+    training_step: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("since", "until"):
@@ -137,6 +145,9 @@ _CLAUSES = {
     "outcome": "outcome IS NOT DISTINCT FROM CASE $outcome WHEN 'solved' THEN true WHEN 'not_solved' THEN false END",
     "tag": "id IN (SELECT run_id FROM tags WHERE tag = $tag)",
     "group": "id IN (SELECT run_id FROM group_members WHERE name = $group)",
+    "training": "(training IS NOT NULL) = $training",
+    "training_run": "training = $training_run",
+    "training_step": "training_step = $training_step",
     "avoid": f"prefer_tools[$avoid] <= -{STRONG}",
     "prefer": f"prefer_tools[$prefer] >= {STRONG}",
 }
