@@ -98,7 +98,7 @@ class Conducting:
             played = await self._cells.play(cell, run, cancel)
         finally:
             await self._purse.settle(None if played is None else played.cost_usd)
-        self._untagged.append(played.run_id)
+        self._untagged += played.run_ids
         if len(self._untagged) >= _TAG_EVERY:
             await asyncio.to_thread(self._tag)
         self._count(cell, played)

@@ -23,10 +23,11 @@ from orchestra_lib.workbench import Workbench
 class Played:
     """What the run of a cell has come to. `cost_usd` is that of its judge too, None when a part is unknown.
 
-    `run_id` differs from the one that was asked for when a worker died over it and another one played it again.
+    `run_ids` are its runs that are kept, the last one being what counts: several where workers died over it and it was
+    played again, none where nothing of it came back.
     """
 
-    run_id: str
+    run_ids: tuple[str, ...]
     stop: StopReason | None = None
     fault: Fault | None = None
     outcome: bool | None = None
@@ -111,7 +112,9 @@ class Witness:
 
     def played(self, run_id: str) -> Played:
         """All of it."""
-        return Played(run_id=run_id, stop=self.stop, fault=self.fault, outcome=self.outcome, cost_usd=self._cost_usd)
+        return Played(
+            run_ids=(run_id,), stop=self.stop, fault=self.fault, outcome=self.outcome, cost_usd=self._cost_usd
+        )
 
     @property
     def _cost_usd(self) -> float | None:

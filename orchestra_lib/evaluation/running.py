@@ -91,12 +91,12 @@ async def evaluate(
     begins: Callable[[Outlook], bool],
     told: Callable[[Step], None],
     cancel: asyncio.Event | None = None,
-    cells: Callable[[Plan], Cells] | None = None,
+    players: Callable[[Plan], Cells] | None = None,
     elsewhere_usd: float = 0.0,
 ) -> EvaluationReport | None:
     """Play what is left of an evaluation and report on all of it; None when `begins` says not to begin.
 
-    `cells` plays them elsewhere, with what the plan says; None: in this workbench.
+    `players` gives who plays the runs elsewhere, by the plan; None: this workbench.
     `elsewhere_usd` has been spent of the same budget by other evaluations.
     Raises `BadInput` before anything is played for what cannot be: an orchestrator or a tool that there is not, a
     folder with other conditions, limits that contradict each other. Raises `StoreFault` when a record cannot be kept.
@@ -113,8 +113,9 @@ async def evaluate(
         with held(folder):
             plan = settled(folder, conditions, limits_given=wanted.conditions.limits.cost_usd is not None)
             return await _evaluate(
-                workbench, wanted, folder, plan, begins=begins, told=told, cancel=cancel, cells=cells, elsewhere_usd=elsewhere_usd
-            )
+                workbench, wanted, folder, plan, begins=begins, told=told, cancel=cancel, players=players,
+                elsewhere_usd=elsewhere_usd,
+            )  # fmt: skip
 
 
 async def _evaluate(
@@ -126,7 +127,7 @@ async def _evaluate(
     begins: Callable[[Outlook], bool],
     told: Callable[[Step], None],
     cancel: asyncio.Event | None,
-    cells: Callable[[Plan], Cells] | None,
+    players: Callable[[Plan], Cells] | None,
     elsewhere_usd: float,
 ) -> EvaluationReport | None:
     cells, most_usd = wanted.cells, _most_usd(workbench, plan.conditions)
@@ -142,7 +143,7 @@ async def _evaluate(
     if not begins(outlook):
         return None
     await mended(workbench, plan, cells)
-    played_by = LocalCells(workbench, plan, wanted.suite.scene) if cells is None else cells(plan)
+    played_by = LocalCells(workbench, plan, wanted.suite.scene) if players is None else players(plan)
     conducting = Conducting(workbench, plan, purse, played_by, concurrency=wanted.concurrency, told=told)
     try:
         await conducting.play(left, last, cancel or asyncio.Event())
