@@ -14,9 +14,9 @@ _COLUMNS = """id, status, outcome, cost_usd, known_usd, latency_s, input_tokens,
 _RUNS = f"SELECT {_COLUMNS} FROM trajectories WHERE starts_with(id, $prefix) ORDER BY id"  # noqa: S608  # all our own
 _CALLS = """SELECT id, CASE WHEN use.kind = 'domain' THEN $domain ELSE use.model END AS model, sum(use.calls)::BIGINT AS calls
 FROM (SELECT id, unnest(uses) AS use FROM trajectories WHERE starts_with(id, $prefix)) GROUP BY ALL"""  # noqa: E501
-_OFFERED = """SELECT CASE WHEN offer.kind = 'domain' THEN $domain ELSE offer.model END AS model, min(at) AS at
-FROM (SELECT unnest(offers) AS offer, generate_subscripts(offers, 1) AS at FROM trajectories
-    WHERE starts_with(id, $prefix)) GROUP BY model ORDER BY at, model"""
+_OFFERED = """SELECT CASE WHEN offer.kind = 'domain' THEN $domain ELSE offer.model END AS model, min(place) AS place
+FROM (SELECT unnest(offers) AS offer, generate_subscripts(offers, 1) AS place FROM trajectories
+    WHERE starts_with(id, $prefix)) GROUP BY 1 ORDER BY place, 1"""
 IN_DOMAIN = "functions of the domain"
 """Under this name stand all the functions of a domain where calls are counted by tool."""
 _KNOWN = 200
