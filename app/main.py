@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import sys
 import threading
 import warnings
@@ -23,10 +22,12 @@ from app import api, bias_api, docs, sql_api, tools_api, toolscale_api, training
 from app.login import Login, check_password
 from app.pages import bias, compare, live, reward, shell, sql, tools, toolscale, training, trajectories
 from app.runs import RunManager
-from app.security import LOOPBACK, Guard
+from app.security import Guard
 from app.synth_job import SynthJob
 from orchestra_lib.errors import BadInput
+from orchestra_lib.hosts import LOOPBACK
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.server.door import check_free
 from orchestra_lib.training import conducting
 from orchestra_lib.training.launching import Launcher
 from orchestra_lib.workbench import Workbench
@@ -139,7 +140,7 @@ def serve(
     for an address that others reach without a password, unless `without_login` says that this is meant.
     """
     _check_doors(host, password, without_login=without_login)
-    _check_free(host, port)
+    check_free(host, port)
     shown = "127.0.0.1" if host in LOOPBACK or host in {"0.0.0.0", "::"} else host  # noqa: S104  # compared, not bound
     address = f"http://{shown}:{port}/"
     if open_browser:
@@ -181,15 +182,3 @@ def _check_doors(host: str, password: str | None, *, without_login: bool) -> Non
             f"--host {host} lets others in, and there is no login: whoever reaches it runs tools and spends your keys. "
             "Give it a password with --password-env NAME or --token-file FILE, or say --without-login"
         )
-
-
-def _check_free(host: str, port: int) -> None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise BadInput(
-                f"cannot listen on {host}:{port} ({error.strerror}); choose another with --port, or stop what uses it"
-            ) from None

@@ -14,7 +14,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+from orchestra_lib.hosts import LOOPBACK, hostname
+
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _INLINE_SCRIPT = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL | re.IGNORECASE)
 
@@ -56,13 +57,6 @@ def _plain_pages(scope: Scope) -> Scope:
     if "text/html" not in headers.get("accept", ""):
         return scope
     return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]}
-
-
-def hostname(host: str) -> str:
-    """The name in a Host header, without port and brackets."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] or host
 
 
 def content_policy(page: bytes) -> str:

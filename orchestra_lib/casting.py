@@ -77,6 +77,15 @@ class Stage:
     tools: tuple[Tool, ...]
 
 
+@record
+class Visit:
+    """What the caller of a served run brings: tools that it runs itself, instructions, and the turns so far."""
+
+    tools: tuple[Tool, ...] = ()
+    instructions: str = ""
+    history: tuple[Event, ...] = ()
+
+
 class Casting:
     """Casts orders from a roster and the domains at hand."""
 
@@ -100,9 +109,21 @@ class Casting:
         tools = tools_of(world, assignment, model, order.seed)
         return Stage(world=world, assigned=assigned, assignment=assignment, tools=tools)
 
-    def cast(self, order: Order, stage: Stage | None) -> tuple[Policy, tuple[Tool, ...]]:
-        """The policy and the tools of an order, in its domain if it has one. Raises `BadInput`."""
+    def cast(self, order: Order, stage: Stage | None, visit: Visit | None = None) -> tuple[Policy, tuple[Tool, ...]]:
+        """The policy and the tools of an order, in its domain if it has one. Raises `BadInput`.
+
+        A caller's tools stand beside the order's own and take the place of those of the same name.
+        """
+        if visit is not None and visit.tools:
+            return self._cast_beside(visit, order)
         return self._cast(order) if stage is None else self._cast_in(stage, order)
+
+    def _cast_beside(self, visit: Visit, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
+        if order.protocol == toolorchestra.PROTOCOL:
+            return self._roster.ensemble_in_domain(order.orchestrator, visit.instructions, visit.tools)
+        policy, tools = self._cast(order)
+        brought = {tool.spec.name for tool in visit.tools}
+        return checked(policy, (*(tool for tool in tools if tool.spec.name not in brought), *visit.tools))
 
     def _cast(self, order: Order) -> tuple[Policy, tuple[Tool, ...]]:
         if order.orchestrator == TRY_OUT:

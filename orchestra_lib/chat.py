@@ -20,7 +20,7 @@ from orchestra_lib.json_writing import spoken, well_formed
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.protocols import Situation
 from orchestra_lib.reading import read
-from orchestra_lib.tool import ToolSpec
+from orchestra_lib.tool import ASK_USER, ToolSpec
 from orchestra_lib.trajectory import Call, Setting, Turn
 
 PROTOCOL = "chat"
@@ -127,12 +127,23 @@ def messages(situation: Situation, style: CallStyle) -> tuple[Mapping[str, Any],
     """The conversation so far, append-only from turn to turn."""
     setting = situation.setting
     said = [{"role": "system", "content": _system(setting, style)}, {"role": "user", "content": _request(setting)}]
+    spoken_to = setting.tool(ASK_USER) is None
     for turn in situation.turns:
-        if turn.generation is not None:
-            said += (
-                _native_turn(turn, turn.generation) if style is CallStyle.NATIVE else _text_turn(turn, turn.generation)
-            )
+        if turn.generation is None:
+            continue
+        if spoken_to and [call.call.tool for call in turn.calls] == [ASK_USER]:
+            said += _exchange(turn.calls[0], turn.generation)
+        elif style is CallStyle.NATIVE:
+            said += _native_turn(turn, turn.generation)
+        else:
+            said += _text_turn(turn, turn.generation)
     return tuple(said)
+
+
+def _exchange(call: Call, generation: Generation) -> list[dict[str, Any]]:
+    """Words to the user and the reply, where no tool speaks with the user: a conversation that the run was given."""
+    said = {"role": "assistant", "content": inert(generation.content)}
+    return [*([said] if generation.content else []), {"role": "user", "content": _seen(call)}]
 
 
 def _system(setting: Setting, style: CallStyle) -> str:

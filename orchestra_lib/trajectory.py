@@ -63,7 +63,8 @@ class Setting:
     imported run came from; None is this workbench. `conversation` holds an imported run's messages in OpenAI's form,
     None for any other run. `timed` is False where the source gives no times: then every time in the record but
     `started_at`, the moment of the import, means nothing, and no latency is known. `assigned` is the assignment of
-    a run in a domain.
+    a run in a domain. So many of the first turns as `given_turns` were played elsewhere and came with the
+    conversation that a caller sent: they count for no statistics.
     """
 
     run_id: str
@@ -83,6 +84,7 @@ class Setting:
     conversation: tuple[Mapping[str, Any], ...] | None = None
     timed: bool = True
     assigned: Assigned | None = None
+    given_turns: int = 0
 
     def __post_init__(self) -> None:
         if self.started_at.utcoffset() != timedelta(0):
@@ -201,8 +203,10 @@ class Trajectory:
 
     @property
     def tools_used(self) -> Mapping[str, int]:
-        """How many calls of each tool ran, well or badly. What was refused, or only claimed in words, is no use."""
-        return Counter(call.call.tool for call in self.calls if call.observation and call.observation.status in _RAN)
+        """How many calls of each tool ran here, well or badly. What was refused, or only claimed, is no use."""
+        played = self.turns[self.setting.given_turns :]
+        calls = (call for turn in played for call in turn.calls)
+        return Counter(call.call.tool for call in calls if call.observation and call.observation.status in _RAN)
 
     def ledger(self) -> Iterator[tuple[str, Attempt]]:
         """Every attempt of the run with its payee, in order: `orchestrator`, or the tool's name."""

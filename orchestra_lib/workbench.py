@@ -18,14 +18,15 @@ from orchestra_lib import play as loop
 from orchestra_lib.assigning import Assignments, task_of
 from orchestra_lib.casting import TRY_OUT, Casting, Stage, edited
 from orchestra_lib.casting import Order as Order
+from orchestra_lib.casting import Visit as Visit
 from orchestra_lib.environment.domain_tools import domain_prices
 from orchestra_lib.errors import BadInput, NewerSchema
-from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunStarted, apply, fold
+from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunStarted, TurnStarted, apply, fold
 from orchestra_lib.forking import restore, shared
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.preference import describe
 from orchestra_lib.pricelist import find_table, load_tables
-from orchestra_lib.pricing import Attempt, PriceTable
+from orchestra_lib.pricing import Attempt, Price, PriceTable
 from orchestra_lib.protocols import Policy, PolicySpec, Tool
 from orchestra_lib.record import record
 from orchestra_lib.replay_process import Answer, replay_offline
@@ -97,14 +98,21 @@ class Workbench:
         return self._prepare(order, self._new_id()).setting
 
     def play(
-        self, order: Order, *, run_id: str | None = None, cancel: asyncio.Event | None = None
+        self,
+        order: Order,
+        *,
+        run_id: str | None = None,
+        cancel: asyncio.Event | None = None,
+        visit: Visit | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Check an order and return the events of its run, journalled as they come and stored at the end.
+
+        `visit` is what the caller of a served run brings to it.
 
         Raises `BadInput` here, before anything starts; `StoreFault` while iterating, when a record
         cannot be kept: the run is stopped then.
         """
-        return self._record(self._prepare(order, run_id or self._new_id()), cancel or asyncio.Event())
+        return self._record(self._prepare(order, run_id or self._new_id(), visit), cancel or asyncio.Event())
 
     def kind(self, order: Order) -> Callable[[Order, str, asyncio.Event], AsyncGenerator[Event, None]]:
         """`play` for many orders that differ from this one by task, reference, check and seed alone.
@@ -253,11 +261,12 @@ class Workbench:
         except BadInput:
             return None
 
-    def _prepare(self, order: Order, run_id: str) -> _Prepared:
+    def _prepare(self, order: Order, run_id: str, visit: Visit | None = None) -> _Prepared:
         stage = self.casting.stage(order)
         task, history = self._origin(order, stage)
+        history = history if visit is None else visit.history
         grading.check_task(task)
-        policy, tools = self.casting.cast(order, stage)
+        policy, tools = self.casting.cast(order, stage, visit)
         policy = edited(policy, tools, order.call, history)
         known = {spec.name for spec, _ in self.tools()} | {tool.spec.name for tool in tools}
         for name in order.preference.tools:
@@ -266,6 +275,8 @@ class Workbench:
         table = self._table(order.prices)
         if stage is not None:
             table = replace(table, prices={**domain_prices(stage.world), **table.prices})
+        if visit is not None:
+            table = replace(table, prices={**table.prices, **_by_caller(visit)})
         specs = tuple(tool.spec for tool in tools)
         if any(spec.states_its_time for spec in specs):
             table = self.roster.experts.priced(table, specs)
@@ -288,6 +299,7 @@ class Workbench:
             group=None if order.group is None else checked_group(order.group),
             fork=order.fork and replace(order.fork, edited=order.call is not None, restored=()),
             assigned=None if stage is None else stage.assigned,
+            given_turns=0 if visit is None else sum(isinstance(event, TurnStarted) for event in visit.history),
         )
         return _Prepared(setting=setting, policy=policy, tools=tools, history=history)
 
@@ -307,6 +319,12 @@ class Workbench:
         """Stop the models' processes and let go of the store."""
         await self.roster.close()
         self.store.close()
+
+
+def _by_caller(visit: Visit) -> dict[str, Price]:
+    """The price rows of a caller's tools."""
+    free = Price(call_usd=0.0, source="the caller runs it and bears what it costs")
+    return {tool.spec.name: free for tool in visit.tools}
 
 
 def _task(order: Order) -> Task:

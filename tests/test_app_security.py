@@ -11,7 +11,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.security import Guard, content_policy, hostname
+from app.security import Guard, content_policy
+from orchestra_lib.hosts import hostname
 
 PAGE = "<html><script>let a = 1;</script><script src='/x.js'></script><script type='module'>b()</script></html>"
 

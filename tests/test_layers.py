@@ -8,12 +8,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "assigning", "best_choice", "bias_report", "calling", "casting", "configuration", "ensemble", "evaluation",
-    "experts", "export", "following", "forking", "grading", "grouping", "importing", "play", "players", "pricelist",
-    "profilefit", "profilelist", "published", "replay_process", "replaying", "rescoring", "roster", "sampling",
-    "swapping", "synthesis", "wishing", "workbench",
+    "assigning", "best_choice", "bias_report", "calling", "casting", "configuration", "describing", "description_effects", "descriptions", "ensemble", "evaluation",
+    "experts", "export", "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials", "play", "players",
+    "pricelist", "profilefit", "profilelist", "published", "replay_process", "replaying", "rescoring", "roster", "sampling",
+    "serving", "swapping", "synthesis", "training_tasks", "wishing", "workbench",
 )  # fmt: skip
-FACES = ("cli", "__main__")  # floor 4, with app/
+FACES = ("cli", "server", "__main__")  # floor 4, with app/
 HEAVY = {
     "torch": "training",
     "transformers": "training",

@@ -24,6 +24,7 @@ from orchestra_lib.cli import (
     records,
     reward,
     running,
+    serve,
     synth,
     tasks,
     train,
@@ -39,7 +40,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for room in (running, records, reward, bias, grade, lab, evaluate, synth, train, models, machine):
+for room in (running, records, reward, bias, grade, lab, evaluate, synth, train, models, machine, serve):
     for name, command in room.COMMANDS.items():
         app.command(name)(command)
 for name, nouns in {

@@ -43,6 +43,15 @@ def check(spec: ToolSpec, call: ToolCall) -> Mapping[str, Any]:
     return arguments
 
 
+def schema_problem(schema: Mapping[str, Any]) -> str | None:
+    """What is wrong with a JSON schema, in a line; None for a good one. References are not followed."""
+    try:
+        Draft202012Validator.check_schema(dict(schema))
+    except jsonschema.SchemaError as error:
+        return _bounded(f"{'.'.join(map(str, error.absolute_path)) or 'the schema'}: {error.message[: _MAX_VALUE * 2]}")
+    return None
+
+
 @lru_cache(maxsize=256)
 def _validator(schema_text: str) -> Draft202012Validator:
     return Draft202012Validator(json.loads(schema_text))

@@ -28,7 +28,8 @@ TIMEOUT_S = 60.0
 MAX_ABANDONED = 8
 """So many calls that outlived their timeout may still run; until one ends no further call starts."""
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What servers take as the name of a tool."""
 _MAX_ERROR = 2_000
 _Function = Callable[..., Any]
 
@@ -165,7 +166,7 @@ def _describe(function: _Function, timeout_s: float) -> tuple[Form, ToolSpec]:
     plain = inspect.unwrap(function)
     if not (inspect.isfunction(plain) or inspect.ismethod(plain)):
         raise BadInput(f"{name[:80]!r} is no Python function")
-    if not _NAME.fullmatch(name):
+    if not TOOL_NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no name for a tool: use up to 64 letters, digits and _")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise BadInput(f"{name}: a generator cannot be a tool; return a value")
