@@ -270,7 +270,7 @@ def _check(calls: list[int]) -> None:
 def _tiny(steps: int, folder: Path) -> list[Claim]:
     sets = [f"grpo.steps={steps}", "grpo.prompts=12", f"output_dir={str(folder / 'tiny')!r}", "checkpoint.every=1000"]
     settings = resolve(DATA.parent / "configs" / "tiny.toml", sets, home=folder)
-    train(settings)
+    train(settings, home=folder)
     made = RunFolder(folder / "tiny").steps()[1:]  # the first one also warms up
     cpu_s, share = (
         median(step.cpu_s for step in made),

@@ -68,7 +68,8 @@ def test_one_file_or_one_run_is_named(tmp_path, config, resume, named):
         train(tmp_path / "mine.toml" if config else None, None, tmp_path if resume else None, False, False)
 
 
-def test_a_run_is_summed_up_as_json(tmp_path):
+def test_a_run_is_summed_up_as_json(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORCHESTRA_HOME", str(tmp_path / "home"))
     (tmp_path / "toy.toml").write_text(TOML, "utf-8")
     sets = ["--set", f"output_dir={str(tmp_path / 'run')!r}", "--set", "grpo.steps=1", "--json"]
     done = CliRunner().invoke(app, ["train", str(tmp_path / "toy.toml"), *sets])
@@ -84,7 +85,11 @@ def test_steps_are_read_back_from_trackio_and_stand_once_after_a_resume(tmp_path
     (tmp_path / "toy.toml").write_text(TOML, "utf-8")
     (tmp_path / "again.py").write_text(AGAIN, "utf-8")
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("TRACKIO_", "HF_TOKEN"))}
-    environ |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}", "HF_HOME": str(tmp_path / "hub")}
+    environ |= {
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
+        "HF_HOME": str(tmp_path / "hub"),
+        "ORCHESTRA_HOME": str(tmp_path),
+    }
     command = [sys.executable, str(tmp_path / "again.py"), str(tmp_path)]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ import pytest
 from safetensors.torch import load_file
 from toy_training import settings
 
+from orchestra_lib.store.rollouts import read, step_files
 from orchestra_lib.training.run_folder import RunFolder
 from orchestra_lib.training.running import train
 
@@ -19,6 +20,7 @@ def launched(folder, *sets):
     """`orchestra train` on two processes."""
     settings(folder)
     environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"}
+    environ["ORCHESTRA_HOME"] = str(folder)
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--master-port=0", "--rdzv-backend"]
     command += ["c10d", "--rdzv-endpoint=localhost:0", "-m", "orchestra_lib", "train", str(folder / "toy.toml")]
     for one in (f"output_dir={str(folder / 'run')!r}", *sets):
@@ -34,6 +36,8 @@ def test_two_processes_train_as_one_does(tmp_path):
     assert done.returncode == 0, done.stderr
     train(settings(tmp_path / "one", "grpo.steps=2", "grpo.learning_rate=1e-4"))
     two, one = (RunFolder(tmp_path / name / "run") for name in ("two", "one"))
+    kept = [file for file in step_files(tmp_path / "two" / "rollouts" / two.stored_as) if file.step == 1]
+    assert [len(read(file)[0]) for file in kept] == [12, 12]
     for ours, theirs in zip(two.steps(), one.steps(), strict=True):
         assert (ours.samples, ours.kept, ours.excluded, ours.groups) == (24, theirs.kept, theirs.excluded, 4)
         assert ours.tool_shares == theirs.tool_shares

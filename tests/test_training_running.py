@@ -14,9 +14,12 @@ from full_disk import disk_of
 from safetensors.torch import load_file
 from toy_training import settings
 
+from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.importing import import_file
 from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.rollouts import read, step_files
+from orchestra_lib.store.store import Store
 from orchestra_lib.training.run_folder import RunFolder, State
 from orchestra_lib.training.running import train
 from orchestra_lib.training.settings import resolve
@@ -30,7 +33,7 @@ CLOCKS = {"at": None, "cpu_s": None, "rollout_cpu_s": None, "wall_s": None}
 def whole(tmp_path_factory):
     """A run that nothing interrupted, with what it came to."""
     folder = tmp_path_factory.mktemp("whole")
-    summary = train(settings(folder, "rollouts.keep_groups=1"))
+    summary = train(settings(folder, "rollouts.keep_groups=1"), home=folder)
     return RunFolder(folder / "run"), summary
 
 
@@ -40,6 +43,15 @@ def steps_of(folder):
 
 def weights_of(folder):
     return load_file(folder.path / "final" / "model.safetensors")
+
+
+def rollouts_of(folder):
+    """Every rollout in the store, without what no two runs share."""
+    kept = folder.path.parent / "rollouts" / folder.stored_as
+    assert [file.step for file in step_files(kept)] == [1, 2, 3, 4]
+    lines = [line for file in step_files(kept) for line in read(file)[0]]
+    turns = [[turn.generation.token_ids for turn in line.trajectory.turns] for line in lines]
+    return list(zip([line.worth for line in lines], turns, strict=True))
 
 
 def assert_the_same(folder, whole):
@@ -87,10 +99,28 @@ def test_kept_rollouts_are_trajectories_that_import_takes(whole, tmp_path):
     assert import_file(folder.rollouts(1), journal).known == 6
 
 
+def test_every_rollout_is_a_trajectory_in_the_store(whole):
+    folder, _ = whole
+    with Store(folder.path.parent) as store:
+        rows = store.query("SELECT step, count(*), sum(kept::INT) FROM rollouts GROUP BY step ORDER BY step").rows
+        assert [tuple(row) for row in rows] == [(step.step, step.samples, step.kept) for step in folder.steps()]
+        assert store.query("SELECT DISTINCT training FROM rollouts").rows == ((folder.stored_as,),)
+        kept = [json.loads(line) for line in folder.rollouts(1).read_text().splitlines()]
+        for row in kept:  # the folder's own are the same ones
+            found = store.get(row["trajectory"]["setting"]["run_id"])
+            assert to_data(found) == row["trajectory"]
+        assert {len(group) for group in map(store.members, {row["group"] for row in kept})} == {6}
+
+
 @pytest.mark.timeout(600)
 def test_after_kill_9_a_run_goes_on_as_if_nothing_had_been(whole, tmp_path):
     settings(tmp_path)
-    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}", "TOY_DIES_AT": "14"}
+    environ = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
+        "TOY_DIES_AT": "14",
+        "ORCHESTRA_HOME": str(tmp_path),
+    }
     command = [sys.executable, "-m", "orchestra_lib", "train", str(tmp_path / "toy.toml")]
     command += ["--set", f"output_dir={str(tmp_path / 'run')!r}", "--set", "rollouts.keep_groups=1"]
     died = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
@@ -100,8 +130,9 @@ def test_after_kill_9_a_run_goes_on_as_if_nothing_had_been(whole, tmp_path):
     assert [step.step for step in folder.steps()] == [1, 2, 3]
     with pytest.raises(BadInput, match="holds a run already"):
         train(settings(tmp_path, "rollouts.keep_groups=1"))
-    train(settings(tmp_path, "rollouts.keep_groups=1"), resume=True)
+    train(settings(tmp_path, "rollouts.keep_groups=1"), resume=True, home=tmp_path)
     assert_the_same(folder, whole[0])
+    assert rollouts_of(folder) == rollouts_of(whole[0])
 
 
 def test_a_signal_ends_a_run_after_its_step_and_it_can_go_on(whole, tmp_path, monkeypatch):

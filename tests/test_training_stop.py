@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_a_signal_to_the_main_process_alone_ends_all_with_a_checkpoint(tmp_path):
     settings(tmp_path)
     environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"}
+    environ["ORCHESTRA_HOME"] = str(tmp_path)
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
     command += ["--rdzv-endpoint=localhost:0", "-m", "orchestra_lib", "train", str(tmp_path / "toy.toml")]
     command += ["--set", f"output_dir={str(tmp_path / 'run')!r}", "--set", "grpo.steps=5000"]

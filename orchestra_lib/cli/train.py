@@ -43,7 +43,7 @@ def train(
     trackio_log.bind(settings)
     from orchestra_lib.training.running import train as run
 
-    summary = run(settings, resume=resume is not None)
+    summary = run(settings, resume=resume is not None, home=home())
     if json:
         print_json(summary)
     else:

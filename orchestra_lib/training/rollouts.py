@@ -8,6 +8,7 @@ import hashlib
 import re
 import threading
 import time
+import zlib
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ from orchestra_lib.training.settings import Playing
 from orchestra_lib.trajectory import Trajectory
 
 T = TypeVar("T")
+_LONGEST = 56
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,8 @@ class Background:
 
 
 class Player:
-    """Plays rollouts of exercises. `name` is the run's, `policy` how the policy stands in records and on bills."""
+    """Plays rollouts of exercises. `name` begins the ids of rollouts and groups, and so is the run's own; `policy` is
+    how the policy stands in records and on bills."""
 
     def __init__(
         self, sampler: Sampler, dialect: Dialect, settings: Playing, *, name: str, seed: int, policy: PolicySpec
@@ -95,11 +98,12 @@ class Player:
 
     async def _one(self, exercise: Exercise, number: int) -> Rollout:
         tools = exercise.tools(number)
+        group = f"{self._name}-{_plain(exercise.id)}"
         setting = replace(
             exercise.setting,
-            run_id=_plain(f"{self._name}-{exercise.id}-{number}"),
+            run_id=f"{group}-{number}",
             started_at=datetime.now(UTC),
-            group=_plain(f"{self._name}-{exercise.id}"),
+            group=group,
             orchestrator=self._spec.name,
             seed=_seed(self._seed, exercise.id, number),
             origin=f"training {self._name}",
@@ -148,8 +152,9 @@ class Discarded:
 
 
 def _plain(name: str) -> str:
-    """A name for a run, whatever exercises are called."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", name)[-128:].lstrip("._-")
+    """A part of a run's id, whatever exercises are called; a long one ends with a mark of its whole."""
+    plain = re.sub(r"[^A-Za-z0-9._-]", "-", name)
+    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}-{zlib.crc32(name.encode()):08x}"
 
 
 def _seed(*parts: object) -> int:

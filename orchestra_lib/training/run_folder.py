@@ -5,8 +5,10 @@ last line that is still being written, which it leaves for the next time.
 """
 
 import fcntl
+import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -54,6 +56,12 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @property
+    def stored_as(self) -> str:
+        """What the run is called in the store: by its folder's name, and apart from others that are called alike."""
+        name = re.sub(r"[^A-Za-z0-9._-]", "-", self.path.name)[:40].lstrip("._-") or "run"
+        return f"{name}-{hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:8]}"
 
     @property
     def status(self) -> Status | None:

@@ -24,6 +24,7 @@ from transformers.utils.logging import disable_progress_bar
 from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput, OrchestraError
 from orchestra_lib.protocols import PolicySpec
+from orchestra_lib.store.rollouts import StepRollouts, Worth
 from orchestra_lib.training.checkpoints import check_same_tokenizer, write_card
 from orchestra_lib.training.rewarding import Scored
 from orchestra_lib.training.rollouts import Player, Rollout
@@ -45,20 +46,21 @@ class Stopped(Exception):  # control flow, not an error
     """An alarm ends the run."""
 
 
-def train(settings: Settings, *, resume: bool = False) -> dict[str, Any]:
+def train(settings: Settings, *, resume: bool = False, home: Path | None = None) -> dict[str, Any]:
     """Train, or go on from the last checkpoint, and return a summary: state, step, folder, the last step's numbers.
 
-    SIGTERM ends it after the step under way, with a checkpoint. Raises `BadInput` for settings that cannot be, a
-    folder with a run that is not to be resumed, and a checkpoint of another tokenizer; `StoreFault` for a full disk;
-    `Diverged` when the loss is no number.
+    Every rollout is kept in the store of `home`, unless that is None or the settings say otherwise. SIGTERM ends the
+    run after the step under way, with a checkpoint. Raises `BadInput` for settings that cannot be, a folder with a run
+    that is not to be resumed, and a checkpoint of another tokenizer; `StoreFault` for a full disk; `Diverged` when the
+    loss is no number.
     """
     assert settings.output_dir is not None
     folder = RunFolder(Path(settings.output_dir))
     torch.set_num_threads(settings.policy.threads)
     if not _is_main():  # the main process keeps the folder for all
-        return _Run(settings, folder, max(folder.checkpoints(), default=0) if resume else 0).go()
+        return _Run(settings, folder, max(folder.checkpoints(), default=0) if resume else 0, home).go()
     with folder.held():
-        return _Run(settings, folder, _begun(folder, resume)).go()
+        return _Run(settings, folder, _begun(folder, resume), home).go()
 
 
 def _is_main() -> bool:
@@ -79,9 +81,11 @@ def _begun(folder: RunFolder, resume: bool) -> int:
 
 
 class _Run:
-    def __init__(self, settings: Settings, folder: RunFolder, begun: int) -> None:
+    def __init__(self, settings: Settings, folder: RunFolder, begun: int, home: Path | None) -> None:
         self._settings, self._folder, self._begun = settings, folder, begun
         self._main = _is_main()
+        kept = home is not None and settings.rollouts.store
+        self._store = StepRollouts(home, folder.stored_as) if kept else None
         self._standing = Standing(folder, step=begun, steps=settings.grpo.steps, writes=self._main)
         self._log = StepLog(settings, folder, writes=self._main)
         self.stopping = False
@@ -89,6 +93,8 @@ class _Run:
     def go(self) -> dict[str, Any]:
         if self._main:
             self._folder.write_config(saved(self._settings))
+            if self._store is not None:  # also what an earlier run in a folder of this name left
+                self._store.forget_after(self._begun)
         self._standing.tell(State.STARTING)
         try:
             with self._standing.alive(), self._until_terminated():
@@ -135,7 +141,7 @@ class _Run:
             LocalSampler(network, **bounds) if settings.vllm_url is None else ServerSampler(settings.vllm_url, **bounds)
         )
         player = Player(
-            sampler, made.dialect, settings.rollouts, name=settings.name, seed=settings.seed,
+            sampler, made.dialect, settings.rollouts, name=self._folder.stored_as, seed=settings.seed,
             policy=PolicySpec(name=made.name),
         )  # fmt: skip
         rounds = -(-grpo.steps // grpo.iterations)
@@ -174,6 +180,12 @@ class _Run:
             raise Stopped(step.alarms[0])
 
     def _keep_rollouts(self, step: int, played: Sequence[Rollout], scored: Sequence[Scored]) -> None:
+        if self._store is not None:
+            worth = (
+                Worth(reward=one.reward, advantage=one.advantage, kept=one.kept, why=one.why or "") for one in scored
+            )
+            rollouts = zip((one.trajectory for one in played), worth, strict=True)
+            self._store.put(step, rollouts, part=int(os.environ.get("RANK", "0")))
         if self._main:
             self._folder.write_rollouts(step, rows_of(played, scored, self._settings.rollouts.keep_groups))
 

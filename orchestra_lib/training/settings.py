@@ -111,12 +111,14 @@ class Playing:
     """How rollouts are played. `at_once` bounds how many run at a time in a process.
 
     By the clock `stated` only what simulated and recorded tools say passes: the same seed gives the same seconds on
-    every machine. By `wall` time passes as it does, for live tools. Of each step the rollouts of `keep_groups` groups
-    are kept in the folder, None for all.
+    every machine. By `wall` time passes as it does, for live tools. With `store` every rollout is kept in the store of
+    the home folder. Those of `keep_groups` groups a step, None for all, are also kept in the run's folder, which may be
+    looked at elsewhere.
     """
 
     at_once: int = 256
     clock: Literal["stated", "wall"] = "stated"
+    store: bool = True
     keep_groups: int | None = 2
 
 
