@@ -17,7 +17,7 @@ from orchestra_lib.evaluation.plan import Conditions
 from orchestra_lib.evaluation.running import Wanted
 from orchestra_lib.evaluation.sheets import joint_sheet, published_sheets
 from orchestra_lib.evaluation.study import conduct, plan_study
-from orchestra_lib.evaluation.suites import load_suites
+from orchestra_lib.evaluation.suite_list import load_suites
 from orchestra_lib.evaluation.tables import TABLES, Choice, suites_of
 from orchestra_lib.limits import Limits
 from orchestra_lib.paper_tables import paper_table
@@ -62,24 +62,25 @@ def test_one_table_over_several_suites_counts_each_alike(tmp_path):
     for name, count, answer in (("few", 2, "42"), ("many", 6, "41")):
         (tmp_path / name).mkdir()
         questions(tmp_path / name, count, answer).rename(tmp_path / f"{name}.jsonl")
-    suites = load_suites([str(tmp_path / "few.jsonl"), str(tmp_path / "many.jsonl")], tmp_path)
+    few, many = (str(tmp_path / f"{name}.jsonl") for name in ("few", "many"))
+    suites = load_suites([few, many], tmp_path, limits=["9", f"{many}=5"])
     others = Others(one=Scripted(["42"], name="one"), two=Scripted(["41"], name="two"))
     report = studied(tmp_path, None, suites, others=others, names=("one", "two"))
     assert [one.name for one in report.columns] == ["few", "many", "cost", "latency"]
     assert [one.mean for one in column(report, "few").values()] == [1.0, 0.0]
     assert [one.mean for one in column(report, "many").values()] == [0.0, 1.0]
-    assert (report.published, report.complete, [row.done for row in report.rows]) == (None, True, [8, 8])
+    assert (report.published, report.complete, [row.done for row in report.rows]) == (None, True, [7, 7])
 
 
 def test_calls_are_counted_for_each_tool_that_was_on_offer(tmp_path):
-    report = studied(tmp_path, "calls", load_suites(["simulated"], tmp_path, limit=8))
+    report = studied(tmp_path, "calls", load_suites(["simulated"], tmp_path, limits=["8"]))
     assert column(report, "sim:small")["cheapest", ""].mean == 1.0
     assert sum(column(report, one.name)["oracle", ""].mean for one in report.columns) == pytest.approx(1.0)
     assert column(report, "sim:strongest")["cheapest", ""].mean == 0.0, "on offer and never called is 0, not unknown"
 
 
 def test_the_turn_budget_is_a_variant_and_what_is_played_is_shared(tmp_path):
-    suites = load_suites(["simulated"], tmp_path, limit=4)
+    suites = load_suites(["simulated"], tmp_path, limits=["4"])
     report = studied(tmp_path, "turns", suites, choice=Choice(turns=(1, 50)))
     accuracy = column(report, "simulated")
     assert accuracy["oracle", "1 turns at most"].mean == 0.0, "a call and an answer are two turns"
@@ -89,7 +90,7 @@ def test_the_turn_budget_is_a_variant_and_what_is_played_is_shared(tmp_path):
 
 
 def test_adherence_is_beside_the_base_under_the_same_preference(tmp_path):
-    suites = load_suites(["simulated"], tmp_path, limit=8)
+    suites = load_suites(["simulated"], tmp_path, limits=["8"])
     choice = Choice(wishes=("quality=0,cost=1,latency=0",), base="strongest")
     report = studied(tmp_path, "adherence", suites, choice=choice, names=("strongest", "cheapest"))
     bounded = column(report, "simulated: bounded")
@@ -102,7 +103,7 @@ def test_adherence_is_beside_the_base_under_the_same_preference(tmp_path):
 
 
 def test_other_tools_and_other_prices_stand_beside_the_usual_ones(tmp_path):
-    suites = load_suites(["simulated"], tmp_path, limit=4)
+    suites = load_suites(["simulated"], tmp_path, limits=["4"])
     report = studied(tmp_path, "unseen-tools", suites)
     assert [row.variant.split()[0] for row in report.rows] == ["tools"] * 4
     assert len({part.report.conditions.tools for part in report.parts}) == 2
@@ -116,7 +117,7 @@ def test_other_tools_and_other_prices_stand_beside_the_usual_ones(tmp_path):
 
 
 def test_one_budget_holds_over_all_parts(tmp_path):
-    suites = load_suites(["simulated"], tmp_path, limit=20)
+    suites = load_suites(["simulated"], tmp_path, limits=["20"])
     choice, given = Choice(turns=(40, 50)), {"names": ("strongest",), "limits": Limits(cost_usd=0.04)}
     report = studied(tmp_path, "turns", suites, choice=choice, budget_usd=0.05, **given)
     assert 0 < report.spent_usd <= 0.05
@@ -127,7 +128,7 @@ def test_one_budget_holds_over_all_parts(tmp_path):
 
 
 def test_nothing_is_played_before_every_part_is_checked(tmp_path):
-    suites = load_suites(["simulated"], tmp_path, limit=2)
+    suites = load_suites(["simulated"], tmp_path, limits=["2"])
     with pytest.raises(BadInput, match="nowhere"):
         studied(tmp_path, "unseen-prices", suites, choice=Choice(prices=("nowhere",)))
     with Workbench(tmp_path).store as store:
@@ -151,7 +152,7 @@ def test_published_tables_agree_where_they_say_the_same():
 
 
 def test_published_figures_enter_nothing_of_ones_own(tmp_path):
-    report = studied(tmp_path, "main", load_suites(["simulated"], tmp_path, limit=2))
+    report = studied(tmp_path, "main", load_suites(["simulated"], tmp_path, limits=["2"]))
     own = joint_sheet(report)
     assert {row[0] for row in own.rows} == {"oracle (simulated)", "cheapest (simulated)"}
     assert "76.3" not in str(own)
@@ -194,7 +195,10 @@ def test_what_no_study_can_be_made_of(table, names, why):
     [
         (["simulated", "frames"], {"paths": ["x.jsonl"]}, "write SUITE=FILE"),
         (["simulated", "domains"], {"columns": "question=q"}, "--columns belongs to none"),
-        (["frames"], {"paths": ["frames=a", "frames=b"]}, "two files"),
+        (["frames"], {"paths": ["frames=a", "frames=b"]}, "given twice"),
+        (["frames"], {"limits": ["3", "4"]}, "given as 3 and 4"),
+        (["frames"], {"limits": ["few"]}, "no whole number"),
+        (["frames", "simulated"], {"limits": ["gsm8k=3"]}, "write SUITE=N"),
     ],
 )
 def test_paths_and_columns_go_to_their_suites(tmp_path, names, given, why):

@@ -4,7 +4,6 @@ import asyncio
 import shlex
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,26 +12,23 @@ from typing import Annotated
 import typer
 
 from orchestra_lib import chat
+from orchestra_lib.cli.evaluation_told import Progress, foretell, show, show_part
 from orchestra_lib.cli.running import preference_flags, tool_names
-from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable
+from orchestra_lib.cli.terminal import note, print_json
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import resolve
 from orchestra_lib.errors import BadInput
-from orchestra_lib.evaluation.conducting import Step
 from orchestra_lib.evaluation.joint import StudyReport, joint
 from orchestra_lib.evaluation.keeping import keep_study
 from orchestra_lib.evaluation.plan import Conditions, tags_of
-from orchestra_lib.evaluation.report import EvaluationReport
 from orchestra_lib.evaluation.running import Outlook, Wanted
-from orchestra_lib.evaluation.sheets import Sheet, joint_sheet, part_sheets, published_sheets
-from orchestra_lib.evaluation.study import Part, Study, conduct, plan_study
-from orchestra_lib.evaluation.suites import NAMES, load_suites
+from orchestra_lib.evaluation.study import Study, conduct, plan_study
+from orchestra_lib.evaluation.suite_list import load_suites
+from orchestra_lib.evaluation.suites import NAMES
 from orchestra_lib.evaluation.tables import PUBLISHED_TURNS, TABLES, WISHES, Choice, suites_of
 from orchestra_lib.paths import home
 from orchestra_lib.training import conducting
 from orchestra_lib.workbench import Workbench
-
-_TOLD_EVERY_S = 5.0
 
 
 def evaluation(
@@ -53,7 +49,12 @@ def evaluation(
     toolkit: Annotated[
         str | None, typer.Option(help="toolscale: its tools in your checkout, tools.py:ClassName. Runs your code.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="So many tasks, drawn by --draw; more hold the fewer.")] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="So many tasks, drawn by --draw; more hold the fewer. Of one suite alone SUITE=N. Repeat it."
+        ),
+    ] = None,
     draw: Annotated[int, typer.Option(help="The seed by which tasks are drawn, or simulated ones made.")] = 0,
     seeds: Annotated[int, typer.Option(help="Play each task so often, each time with a seed of its own.")] = 3,
     first_seed: Annotated[int, typer.Option(help="The first of these seeds.")] = 0,
@@ -114,7 +115,7 @@ def evaluation(
             seeds=seeds, first_seed=first_seed, concurrency=concurrency, budget_usd=budget_usd,
         )
         for suite in load_suites(
-            suites_of(table, suites or ()), home(), paths=path or (), limit=limit, draw=draw, columns=columns,
+            suites_of(table, suites or ()), home(), paths=path or (), limits=limit or (), draw=draw, columns=columns,
             tau2=tau2, toolkit=toolkit,
         )
     ]  # fmt: skip
@@ -127,9 +128,9 @@ def evaluation(
     if json:
         print_json(to_data(alone or report))
     elif alone is not None:
-        _show_part(alone)
+        show_part(alone)
     else:
-        _show(report)
+        show(report)
     note(f"{folder}: report.json, report.md and report.html, which needs nothing beside itself")
     for part in report.parts:
         note(f"{part.report.suite}: runs are tagged {' and '.join(tags_of(part.report.id, part.report.suite))}")
@@ -175,11 +176,11 @@ async def _played(study: Study, out: Path | None, *, dry_run: bool) -> tuple[Stu
     conducting.join(workbench.roster, workbench.home)
 
     def begins(outlooks: Sequence[Outlook]) -> bool:
-        _foretell(study, outlooks)
+        foretell(study, outlooks)
         return not dry_run
 
     try:
-        played = await conduct(workbench, study, begins=begins, told=_Progress(), cancel=cancel)
+        played = await conduct(workbench, study, begins=begins, told=Progress(), cancel=cancel)
         if played is None:
             return None
         command = shlex.join(["orchestra", *sys.argv[1:]])
@@ -187,110 +188,6 @@ async def _played(study: Study, out: Path | None, *, dry_run: bool) -> tuple[Stu
         return report, keep_study(workbench.home, study, report, out)
     finally:
         await workbench.close()
-
-
-def _foretell(study: Study, outlooks: Sequence[Outlook]) -> None:
-    """What it is and may take, before anything is played."""
-    costs: list[float | None] = []
-    times: list[float | None] = []
-    for part, outlook in zip(study.parts, outlooks, strict=True):
-        wanted, suite = part.wanted, part.wanted.suite
-        left_out = "".join(f", {count:,} left out: {why}" for why, count in suite.left_out.items())
-        note(f"{part.title}: {len(suite.items):,} of {suite.whole:,} tasks ({suite.source}){left_out}")
-        runs = len(suite.items) * wanted.seeds * len(wanted.orchestrators)
-        done = f", {outlook.done:,} done already" if outlook.done else ""
-        note(f"{len(wanted.orchestrators)} orchestrators x {wanted.seeds} seeds = {runs:,} runs{done}")
-        for one in outlook.estimates:
-            basis = f"by {one.known} earlier runs" if one.known else "no earlier run to estimate by"
-            worst = "" if one.worst_usd is None else f", at most {dollars(one.worst_usd)}"
-            time_s = "unknown" if one.wall_s is None else f"about {_duration(one.wall_s)}"
-            note(f"  {one.orchestrator}: {one.left:,} runs, {dollars(one.cost_usd)}{worst}, time {time_s} ({basis})")
-            costs.append(one.cost_usd)
-            times.append(one.wall_s)
-    if len(study.parts) > 1:
-        unknown = sum(cost is None for cost in costs)
-        words = f", and {unknown} estimates are unknown" if unknown else ""
-        took_s = sum(one for one in times if one is not None)
-        note(f"all together about {dollars(sum(one for one in costs if one is not None))}, {_duration(took_s)}{words}")
-    if study.budget_usd is not None:
-        limits = outlooks[0].plan.conditions.limits
-        note(
-            f"budget {dollars(study.budget_usd)}, of which {dollars(sum(one.spent_usd for one in outlooks))} is spent; "
-            f"one run may cost {dollars(limits.cost_usd)} (--cost-limit)"
-        )
-
-
-class _Progress:
-    """One line that is written over in a terminal, or a line every few seconds where there is none."""
-
-    def __init__(self) -> None:
-        self._began_s, self._told_s = time.monotonic(), 0.0
-        self._part: Part | None = None
-
-    def __call__(self, part: Part, step: Step) -> None:
-        if part is not self._part:
-            self._part, self._began_s = part, time.monotonic()
-            note(part.title)
-        now_s, last = time.monotonic(), step.done == step.of
-        live = sys.stderr.isatty()
-        if not last and now_s - self._told_s < (0.1 if live else _TOLD_EVERY_S):
-            return
-        self._told_s = now_s
-        left_s = (now_s - self._began_s) / step.done * (step.of - step.done)
-        filled = 20 * step.done // step.of
-        words = (
-            f"[{'#' * filled}{'.' * (20 - filled)}] {step.done:,}/{step.of:,} · {step.solved:,} solved, "
-            f"{step.ungraded:,} ungraded, {step.faults:,} faults · {dollars(step.spent_usd)} · "
-            f"{_duration(left_s)} left"
-        )
-        if live:
-            print(f"\r\033[K{words}", end="\n" if last else "", file=sys.stderr, flush=True)
-        else:
-            note(words)
-
-
-def _duration(time_s: float) -> str:
-    if time_s < 90:
-        return f"{time_s:.0f} s"
-    return f"{time_s / 60:.0f} min" if time_s < 5400 else f"{time_s / 3600:.1f} h"
-
-
-def _show(found: StudyReport) -> None:
-    _print(joint_sheet(found))
-    for part in found.parts:
-        print()
-        print(printable(f"== {part.report.suite}{f', {part.variant}' if part.variant else ''}"))
-        _show_part(part.report)
-    if found.published is None:
-        return
-    print()
-    print(printable(f"== As published, not measured here: {found.published.source}"))
-    for text in found.published.notes:
-        print(printable(f"note: {text}"))
-    for sheet in published_sheets(found.published):
-        print()
-        print(printable(sheet.title))
-        _print(sheet)
-
-
-def _show_part(found: EvaluationReport) -> None:
-    for at, sheet in enumerate(part_sheets(found)):
-        if at:
-            print()
-        _print(sheet)
-    print()
-    print(f"spent {dollars(found.spent_usd)}; intervals are of 95 %, by bootstrap over tasks")
-    for text in found.notes:
-        print(printable(f"note: {text}"))
-    for line in found.lines:
-        for message in line.fault_messages:
-            print(printable(f"fault: {line.orchestrator}: {one_line(message, 200)}"))
-
-
-def _print(sheet: Sheet) -> None:
-    print_table(sheet.head, sheet.rows)
-    for text in sheet.notes:
-        print(printable(f"note: {text}"))
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"eval": evaluation}

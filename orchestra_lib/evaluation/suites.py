@@ -109,7 +109,7 @@ def load_suite(
     if name.partition(":")[0] == DOMAINS:
         _no_columns(name, columns)
         return _drawn(_domains(name, home, path), limit, draw)
-    if _is_file(name):
+    if is_file(name):
         if path is not None:
             raise BadInput(f"the suite {name} is a file already; leave --path out")
         return _drawn(_own_file(Path(name), columns), limit, draw)
@@ -119,65 +119,9 @@ def load_suite(
     return _drawn(_questions(name, path or _copy(name, home), _FORMS[name]), limit, draw)
 
 
-def load_suites(
-    names: Sequence[str],
-    home: Path,
-    *,
-    paths: Sequence[str] = (),
-    limit: int | None = None,
-    draw: int = 0,
-    columns: str | None = None,
-    tau2: Path | None = None,
-    toolkit: str | None = None,
-) -> list[Suite]:
-    """Several suites, each cut to `limit`. Of several, `paths` name theirs as SUITE=FILE, and `columns`, `tau2` and
-    `toolkit` are for those that can have them. Raises `BadInput` as `load_suite` does."""
-    files = _paths(names, paths)
-    for given, flag, takes in (
-        (columns, "--columns", _is_file), (tau2, "--tau2", _is_toolscale), (toolkit, "--toolkit", _is_toolscale)
-    ):  # fmt: skip
-        if given is not None and len(names) > 1 and not any(map(takes, names)):
-            raise BadInput(f"{flag} belongs to none of {', '.join(names)}; leave it out")
-    loaded = [
-        load_suite(
-            name, home, path=files.get(name), limit=limit, draw=draw,
-            columns=columns if len(names) == 1 or _is_file(name) else None,
-            tau2=tau2 if len(names) == 1 or _is_toolscale(name) else None,
-            toolkit=toolkit if len(names) == 1 or _is_toolscale(name) else None,
-        )
-        for name in names
-    ]  # fmt: skip
-    _refuse_alike([suite.name for suite in loaded])
-    return loaded
-
-
-def _is_file(name: str) -> bool:
+def is_file(name: str) -> bool:
+    """Whether a suite is a file of the user's own."""
     return name not in NAMES and Path(name).suffix in SUFFIXES
-
-
-def _is_toolscale(name: str) -> bool:
-    return name == TOOLSCALE
-
-
-def _paths(names: Sequence[str], paths: Sequence[str]) -> dict[str, Path]:
-    """The files of suites; of a single suite the name may be left out."""
-    found: dict[str, Path] = {}
-    for given in paths:
-        name, separator, file = given.partition("=")
-        if not separator or name not in names:
-            if len(names) > 1:
-                raise BadInput(f"--path {given!r}: of several suites write SUITE=FILE, for one of {', '.join(names)}")
-            name, file = names[0], given
-        if name in found:
-            raise BadInput(f"--path: {name} is given two files; give it one")
-        found[name] = Path(file)
-    return found
-
-
-def _refuse_alike(names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise BadInput(f"two suites are called {name!r}; rename one of the files")
 
 
 def _no_file(name: str, path: Path | None, columns: str | None) -> None:
