@@ -61,6 +61,7 @@ class _Plain:
 
     def __init__(self, root: Mapping[str, Any], where: str) -> None:
         self._root, self._where, self._nodes = root, where, 0
+        self._good: set[str] = set()
 
     def node(self, schema: Any, within: tuple[str, ...]) -> Any:
         self._nodes += 1
@@ -99,7 +100,8 @@ class _Plain:
             found = found[step]
         if not isinstance(found, Mapping):
             return {}
-        if (problem := schema_problem(found)) is not None:
+        if reference not in self._good and (problem := schema_problem(found)) is not None:
             raise BadInput(f"{self._where}: no JSON schema at {reference[:80]!r}: {problem}")
+        self._good.add(reference)
         made: Mapping[str, Any] = self.node(found, (*within, reference))
         return made
