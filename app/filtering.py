@@ -12,6 +12,7 @@ from orchestra_lib.store.summary import Filter, Summary
 NAMES = (
     "q", "status", "orchestrator", "tool", "outcome", "tag", "since", "until", "cost_min", "cost_max", "time_min",
     "time_max", "simulated", "nominal", "prefer", "avoid", "group",
+    "training", "training_run", "training_step",
 )  # fmt: skip
 """The parameters of an address that narrow the list."""
 
@@ -19,16 +20,21 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
     "date": ("since", "until"), "cost": ("cost_from", "cost_to"), "seconds": ("seconds_from", "seconds_to"),
     **{name: (name,) for name in (
         "text", "status", "orchestrator", "tool", "outcome", "tag", "simulated", "nominal", "prefer", "avoid",
-        "group",
+        "group", "training",
     )},
+    "training run": ("training_run", "training_step"),
 }  # fmt: skip
 """What a reader takes for one filter: its name on the page, and its fields."""
+
+
+_TRAINING: Mapping[str, bool | None] = {"no": False, "yes": True, "all": None}
 
 
 def read_filter(query: Mapping[str, str]) -> Filter:
     """The filter that an address asks for; what is empty does not narrow. Raises `BadInput` naming the parameter.
 
-    `since` and `until` are days in UTC, both within; costs are USD, times seconds, both ends within.
+    `since` and `until` are days in UTC, both within; costs are USD, times seconds, both ends within. Rollouts of
+    training are left out unless `training` is `yes` (only those) or `all`, or names one of their runs or steps.
     """
     given = {name: value.strip() for name in NAMES if (value := query.get(name, "")).strip()}
     until = _day(given, "until")
@@ -50,6 +56,9 @@ def read_filter(query: Mapping[str, str]) -> Filter:
         prefer=given.get("prefer"),
         avoid=given.get("avoid"),
         group=given.get("group"),
+        training=_training(given),
+        training_run=given.get("training_run"),
+        training_step=_step(given),
     )
 
 
@@ -82,6 +91,20 @@ def _number(given: Mapping[str, str], name: str) -> float | None:
     if not (math.isfinite(number) and number >= 0):
         raise BadInput(f"{name} = {given[name][:40]!r} is no number from 0 up")
     return number
+
+
+def _training(given: Mapping[str, str]) -> bool | None:
+    asked = given.get("training", "all" if "training_run" in given or "training_step" in given else "no")
+    if asked not in _TRAINING:
+        raise BadInput(f"training = {asked[:40]!r}; write {', '.join(_TRAINING)}")
+    return _TRAINING[asked]
+
+
+def _step(given: Mapping[str, str]) -> int | None:
+    text = given.get("training_step")
+    if text is not None and not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise BadInput(f"training_step = {text[:40]!r} is no step; write a number from 0 up")
+    return None if text is None else int(text)
 
 
 def _choice(given: Mapping[str, str], name: str) -> bool | None:

@@ -61,8 +61,12 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
 
     @made.get("/trajectories/hidden")
     def hidden(request: Request) -> dict[str, int]:
-        """How many runs each filter alone hides, for a reader who wonders which one to drop."""
-        return dict(store.hidden(filtering.parts(filtering.read_filter(request.query_params))))
+        """How many runs each filter alone hides, for a reader who wonders which one to drop.
+
+        Nobody asked for `training`, so that it is told only where it hides something.
+        """
+        told = store.hidden(filtering.parts(filtering.read_filter(request.query_params)))
+        return {part: runs for part, runs in told.items() if runs or part != "training"}
 
     @made.get("/trajectories/count")
     def counted() -> dict[str, int]:
@@ -85,6 +89,7 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
             "tools": _merged(values["tools"], (spec.name for spec, _ in workbench.tools())),
             "tags": list(values["tags"]),
             "groups": list(values["groups"]),
+            "trainings": list(values["trainings"]),
             "goals": list(GOALS),
         }
 

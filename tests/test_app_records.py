@@ -15,6 +15,7 @@ from test_app_api import finished, run
 from app import filtering, records_api
 from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import Preference
+from orchestra_lib.store.rollouts import StepRollouts, Worth
 from orchestra_lib.store.spread import Costs
 from orchestra_lib.store.summary import Filter
 
@@ -80,7 +81,7 @@ def test_an_address_is_read_as_the_filter_it_names():
     query = {"q": " a ", "since": "2026-11-29", "until": "2026-11-29", "cost_max": "0.2", "nominal": "no", "tool": ""}
     day = START.replace(hour=0)
     assert filtering.read_filter(query) == Filter(
-        text="a", since=day, until=day.replace(day=30), cost_to=0.2, nominal=False
+        text="a", since=day, until=day.replace(day=30), cost_to=0.2, nominal=False, training=False
     )
 
 
@@ -161,6 +162,20 @@ def test_each_filter_says_how_many_runs_it_alone_hides(client):
     day = START.date().isoformat()
     assert hidden(since=day, until=day, prefer="tool.coder", avoid="web") == {"date": 0, "prefer": 0, "avoid": 1}
     assert hidden(tag="demo") == {"tag": 5}
+
+
+def test_rollouts_of_training_are_hidden_until_they_are_asked_for(client):
+    client.workbench.store.add(trajectory("by-hand"))
+    worth = Worth(reward=None, advantage=None, kept=False, why="no reward")
+    StepRollouts(client.workbench.home, "tiny").put(3, [(trajectory("rollout"), worth)])
+    assert ids(listed(client)) == ["by-hand"]
+    assert client.get("/api/trajectories/hidden").json() == {"training": 1}
+    assert client.get("/api/trajectories/overview").json()["trainings"] == ["tiny"]
+    assert ids(listed(client, training="yes")) == ids(listed(client, training_run="tiny")) == ["rollout"]
+    assert ids(listed(client, training_step="4")) == []
+    assert sorted(ids(listed(client, training="all"))) == ["by-hand", "rollout"]
+    for wrong in ({"training": "perhaps"}, {"training_step": "-1"}):
+        assert client.get("/api/trajectories", params=wrong).status_code == 400
 
 
 def test_runs_are_found_by_what_they_were_told_to_prefer_and_avoid(client):

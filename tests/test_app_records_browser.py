@@ -15,6 +15,7 @@ from test_app_browser import roster as roster
 from test_app_browser import workbench as workbench
 
 from orchestra_lib.preference import Preference
+from orchestra_lib.store.rollouts import StepRollouts, Worth
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -352,3 +353,21 @@ def test_the_page_is_accessible_in_both_themes_and_never_scrolls_sideways(open_p
         page.wait_for_selector("#wb[data-ready]")
         page.wait_for_timeout(400)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, address
+
+
+def test_rollouts_of_training_are_hidden_with_a_button_that_shows_them(open_page, workbench):
+    worth = Worth(reward=1.0, advantage=0.5, kept=True)
+    kept = StepRollouts(workbench.home, "tiny")
+    kept.put(1, [(trajectory("rollout", minutes=500_000, task="Played for training"), worth)])
+    try:
+        page = open_page("/trajectories")
+        expect(page.get_by_text("Played for training")).to_have_count(0)
+        page.get_by_role("button", name="1 training rollouts hidden").click()
+        expect(page.get_by_text("Played for training").first).to_be_visible()
+        expect(page).to_have_url(re.compile(r"training=all"))
+        page.locator("#f-training").select_option("yes")
+        expect(rows(page)).to_have_count(1)
+        page.get_by_role("button", name="Clear").first.click()
+        expect(page.get_by_text("Played for training")).to_have_count(0)
+    finally:
+        kept.forget_after(0)

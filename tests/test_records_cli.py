@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from episodes import events
+from episodes import events, trajectory
 from test_otlp import collector
 
 from orchestra_lib.cli import main
 from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.rollouts import StepRollouts, Worth
+from orchestra_lib.store.store import Store
 
 LOG = Path(__file__).parent / "pinned" / "inspect_sums.eval"
 
@@ -39,6 +41,28 @@ def test_a_filtered_export_goes_to_a_file(orchestra, tmp_path):
     (row,) = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert (code, row["id"]) == (0, "run-2")
     assert "1 trajectories" in told
+
+
+def test_rollouts_of_training_are_listed_when_they_are_asked_for(orchestra, tmp_path):
+    worth = Worth(reward=1.0, advantage=0.5, kept=True)
+    for step in (1, 2):
+        StepRollouts(tmp_path / "home", "tiny").put(step, [(trajectory(f"s{step}"), worth)])
+
+    def listed(*arguments):
+        code, out, said = orchestra("list", "--json", *arguments)
+        return code, sorted(row["id"] for row in json.loads(out)), said
+
+    assert listed() == (0, ["run-1", "run-2"], "2 rollouts of training are left out; --training lists them\n")
+    assert listed("--training")[1:] == (["s1", "s2"], "")
+    assert listed("--training-run", "tiny", "--training-step", "2")[1] == ["s2"]
+    assert orchestra("export", tmp_path / "a.jsonl")[2].startswith("2 trajectories")
+    assert orchestra("export", tmp_path / "b.jsonl", "--training-step", "1")[2].startswith("1 trajectories")
+
+
+def test_the_list_is_narrowed_to_a_tag(orchestra, tmp_path):
+    with Store(tmp_path / "home") as store:
+        store.tag(["run-2"], "demo")
+    assert [row["id"] for row in json.loads(orchestra("list", "--json", "--tag", "demo")[1])] == ["run-2"]
 
 
 def test_spans_are_sent_and_counted(orchestra, tmp_path):

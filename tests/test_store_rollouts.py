@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,8 @@ def rollouts(*ids, worth=KEPT):
     return [(trajectory(one, minutes=place), worth) for place, one in enumerate(ids)]
 
 
-def ids(home, wanted=Filter()):
-    with Store(home) as store:
-        return sorted(one.id for one in store.list(wanted))
+def ids(store):
+    return sorted(one.id for one in store.list())
 
 
 def test_rollouts_are_found_with_what_they_were_worth_and_told_from_other_runs(tmp_path):
@@ -43,7 +43,8 @@ def test_rollouts_are_found_with_what_they_were_worth_and_told_from_other_runs(t
             ("a", "tiny", 12),
             ("b", "tiny", 12),
         ]
-        assert store.get("a") == trajectory("a") and store.count() == 3
+        assert store.get("a") == trajectory("a")
+        assert store.count() == 3
         assert store.query(WORTHS).rows == (("a", 12, 0.5, 1.25, True, ""), ("b", 12, None, None, False, "no reward"))
         assert store.hidden({"training": Filter(training=False), "tool": Filter(tool="search")}) == {
             "training": 2, "tool": 0,
@@ -55,9 +56,11 @@ def test_they_are_the_truth_for_themselves(tmp_path):
     kept.put(1, rollouts("a", "b"))
     kept.put(2, rollouts("c"), part=1)
     with Store(tmp_path) as store:
-        assert store.rebuild().runs == 3 and store.sync() == 0
+        assert store.rebuild().runs == 3
+        assert store.sync() == 0
     (tmp_path / "workbench.duckdb").unlink()
-    assert ids(tmp_path) == ["a", "b", "c"]
+    with Store(tmp_path) as store:
+        assert ids(store) == ["a", "b", "c"]
 
 
 def test_a_step_put_again_takes_the_place_of_the_first(tmp_path):
@@ -65,7 +68,8 @@ def test_a_step_put_again_takes_the_place_of_the_first(tmp_path):
     kept.put(1, rollouts("a", "b"))
     with Store(tmp_path) as store:
         kept.put(1, rollouts("b", "c", "d"))
-        assert sorted(one.id for one in store.list()) == ["b", "c", "d"] and len(store.query(WORTHS).rows) == 3
+        assert ids(store) == ["b", "c", "d"]
+        assert len(store.query(WORTHS).rows) == 3
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_forgets_what_came_after_it(tmp_path):
@@ -76,7 +80,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_forgets_what_came_after_it(tmp_pat
     with Store(tmp_path) as store:
         assert store.count() == 4
         kept.forget_after(1)
-        assert sorted(one.id for one in store.list()) == ["other", "s1"]
+        assert ids(store) == ["other", "s1"]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -89,7 +93,7 @@ def test_whatever_was_put_last_is_there_however_often_one_looks(tmp_path_factory
             named = [f"s{step}-{part}-{place}" for place in places]
             kept.put(step, rollouts(*named), part=part)
             expected[step, part] = named
-            assert sorted(one.id for one in store.list()) == sorted(sum(expected.values(), []))
+            assert ids(store) == sorted(chain.from_iterable(expected.values()))
 
 
 def test_an_id_of_another_run_is_left_out_and_said(tmp_path):
@@ -99,8 +103,9 @@ def test_an_id_of_another_run_is_left_out_and_said(tmp_path):
     StepRollouts(tmp_path, "one").put(1, rollouts("mine", "a"))
     StepRollouts(tmp_path, "two").put(1, rollouts("a", "b"))
     with Store(tmp_path) as store:
-        assert sorted(one.id for one in store.list()) == ["a", "b", "mine"]
-        assert store.get("mine").answer == "journal" and store.list(Filter(training_run="two"))[0].id == "b"
+        assert ids(store) == ["a", "b", "mine"]
+        assert store.get("mine").answer == "journal"
+        assert store.list(Filter(training_run="two"))[0].id == "b"
         assert [(one.run_id, "those of other runs" in one.reason) for one in store.unreadable()] == [
             ("rollouts/one/step-000001.jsonl", True), ("rollouts/two/step-000001.jsonl", True),
         ]  # fmt: skip
@@ -142,7 +147,8 @@ def test_a_rollout_is_not_deleted_or_graded_alone_but_the_training_run_can_go(tm
                 change()
         store.tag(["a"], "odd")
         shutil.rmtree(tmp_path / "rollouts" / "tiny")
-        assert store.count() == 0 and store.query(WORTHS).rows == ()
+        assert store.count() == 0
+        assert store.query(WORTHS).rows == ()
 
 
 WRITER = """
@@ -165,11 +171,14 @@ def test_a_kill_loses_no_step_that_was_put(tmp_path):
         told += [line for line in writer.stdout if line.endswith("\n")]
     with Store(tmp_path) as store:
         there = store.query("SELECT step, count(*) FROM rollouts GROUP BY 1 ORDER BY 1").rows
-        assert [step for step, _ in there][: len(told)] == [*range(len(told))] and {runs for _, runs in there} == {2}
+        assert [step for step, _ in there][: len(told)] == [*range(len(told))]
+        assert {runs for _, runs in there} == {2}
         assert not store.unreadable()
 
 
 def test_a_line_holds_the_whole_record(tmp_path):
     StepRollouts(tmp_path, "tiny").put(1, rollouts("a"))
     data = json.loads((tmp_path / "rollouts" / "tiny" / "step-000001.jsonl").read_text())
-    assert data["schema"] == 1 and data["worth"]["kept"] is True and data["trajectory"]["setting"]["run_id"] == "a"
+    assert data["schema"] == 1
+    assert data["worth"]["kept"] is True
+    assert data["trajectory"]["setting"]["run_id"] == "a"

@@ -48,6 +48,8 @@ _CHIPS = "".join(
         _choice("nominal", "Nominal"),
         _choice("tag", "Tag"),
         _choice("group", "Group"),
+        _choice("training", "Training rollouts"),
+        _choice("training_run", "Training run"),
     )
 )
 

@@ -4,7 +4,7 @@ import { byId, el, put } from "./dom.js";
 import { plain } from "./format.js";
 import { CostRange } from "./costrange.js";
 
-const CHOICES = ["status", "outcome", "orchestrator", "tool", "prefer", "avoid", "tag", "group", "simulated", "nominal"];
+const CHOICES = ["status", "outcome", "orchestrator", "tool", "prefer", "avoid", "tag", "group", "simulated", "nominal", "training", "training_run"];
 const RANGES = { date: ["since", "until"], time: ["time_min", "time_max"] };
 const COSTS = ["cost_min", "cost_max"];
 const YES_NO = ["yes", "no"];
@@ -19,10 +19,13 @@ const PARTS = {
   seconds: RANGES.time,
   cost: COSTS,
 };
+/** Rollouts of training are left out unless the address asks for them. */
+const TRAINING = { "": "hidden", yes: "only", all: "shown" };
 const GOALS = { outcome: "quality" };
 /** A group or a tag is a name as somebody gave it; anything else is one of our own words. */
 function wordsOf(name, value) {
-  if (name === "tag" || name === "group") return plain(value);
+  if (name === "tag" || name === "group" || name === "training_run") return plain(value);
+  if (name === "training") return TRAINING[value] ?? plain(value);
   return name === "prefer" || name === "avoid" ? wordOf(value) : plain(value).replaceAll("_", " ");
 }
 const wordOf = (value) => GOALS[value] ?? plain(value).replace(/^tool\./, "").replaceAll("_", " ");
@@ -65,7 +68,8 @@ export class Filters {
 
   /** Take one filter out, by the name that `narrowing` gives it. */
   drop(query, part) {
-    this.onChange(new URLSearchParams([...query].filter(([name]) => NAMES.includes(name) && !PARTS[part].includes(name))));
+    const rest = [...query].filter(([name]) => NAMES.includes(name) && !PARTS[part].includes(name));
+    this.onChange(new URLSearchParams(part === "training" ? [...rest, ["training", "all"]] : rest));
   }
 
   /** Show what the address narrows to; a field that is being typed in keeps what is typed. */
@@ -99,10 +103,13 @@ export class Filters {
       group: overview.groups,
       simulated: YES_NO,
       nominal: YES_NO,
+      training: ["yes", "all"],
+      training_run: overview.trainings,
     };
     for (const name of CHOICES) this.choice(name, query.get(name) ?? "");
-    for (const name of ["tag", "group"])
+    for (const name of ["tag", "group", "training_run"])
       byId(`f-${name}`).parentElement.hidden = this.offered[name].length === 0 && !query.get(name);
+    byId("f-training").parentElement.hidden = overview.trainings.length === 0 && !query.get("training");
     this.range.show(overview.costs, ...this.costs);
   }
 
@@ -112,7 +119,7 @@ export class Filters {
     const all = now && !values.includes(now) ? [...values, now] : values;
     put(
       select,
-      el("option", { value: "", text: "any" }),
+      el("option", { value: "", text: name === "training" ? TRAINING[""] : "any" }),
       all.map((value) => el("option", { value, text: wordsOf(name, value) })),
     );
     select.value = now;
@@ -128,5 +135,11 @@ function between(low, high) {
 
 /** The names of the filters that an address has. */
 export function narrowing(query) {
-  return Object.keys(PARTS).filter((part) => PARTS[part].some((name) => query.get(name)));
+  return Object.keys(PARTS).filter((part) =>
+    part === "training" ? hidesTraining(query) : PARTS[part].some((name) => query.get(name)),
+  );
+}
+
+function hidesTraining(query) {
+  return query.get("training") ? query.get("training") !== "all" : !query.get("training_run");
 }

@@ -18,6 +18,11 @@ const GOING_MS = 2_000; // between two looks at the list while a run goes on
 const IDLE_MS = 5_000;
 const COUNT_SHARE = 0.1; // of the time, at most, goes into counting: with a million runs it takes a while
 
+/** What the button of a filter says that hides so many runs. */
+function hides(part, word, runs) {
+  return part === "training" ? `${runs} training rollouts hidden` : `${part} ${word} ${runs}`;
+}
+
 class Trajectories {
   constructor() {
     this.page = null;
@@ -145,9 +150,7 @@ class Trajectories {
   async count() {
     const [key, start] = [this.listKey, performance.now()];
     const narrowed = this.narrowed();
-    const ask = narrowing(narrowed).length
-      ? getJson(`/api/trajectories/hidden?${narrowed}`).catch(() => null)
-      : Promise.resolve(null);
+    const ask = getJson(`/api/trajectories/hidden?${narrowed}`).catch(() => null);
     const overview = await getJson(`/api/trajectories/overview?${narrowed}`);
     if (this.listKey !== key) return;
     this.overview = overview;
@@ -246,7 +249,8 @@ class Trajectories {
         el("p", { text: "Every run is kept here, finished or stopped." }),
         el("a", { class: "wb-btn primary", href: "/", text: "Give it a task" }),
       );
-    const names = narrowing(this.query);
+    // That rollouts of training are left out counts where there are any.
+    const names = narrowing(this.query).filter((part) => part !== "training" || this.hidden?.training);
     if (names.length === 0)
       return el(
         "div",
@@ -279,7 +283,7 @@ class Trajectories {
           class: "wb-btn sm rc-hides",
           type: "button",
           title: `Drop this filter: ${count(this.hidden[part])} more`,
-          text: `${part} ${word} ${count(this.hidden[part])}`,
+          text: hides(part, word, count(this.hidden[part])),
           on: { click: () => this.filters.drop(this.query, part) },
         }),
       );

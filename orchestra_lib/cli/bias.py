@@ -67,7 +67,7 @@ def bias(
         )  # fmt: skip
         asyncio.run(_play(wanted))
     scope = Scope(
-        wanted=Filter(orchestrator=orchestrator, text=text, group=group, tag=tag),
+        wanted=Filter(orchestrator=orchestrator, text=text, group=group, tag=tag, training=False),
         kind=kind, difficulty=difficulty, domain=domain, turn=turn,
     )  # fmt: skip
     with Store.open(home()) as store:

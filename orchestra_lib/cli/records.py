@@ -4,12 +4,13 @@ import csv
 import logging
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from orchestra_lib.cli.options import Json
+from orchestra_lib.cli.options import Json, Tag, Training, TrainingRun, TrainingStep
 from orchestra_lib.cli.terminal import call_time, dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import order_of, to_toml
@@ -29,18 +30,32 @@ def list_runs(
     tool: Annotated[str | None, typer.Option(help="Called at least once.")] = None,
     status: Annotated[str | None, typer.Option(help="answered, cancelled, fault, …")] = None,
     group: Annotated[str | None, typer.Option(help="In this group.")] = None,
+    tag: Tag = None,
+    training: Training = False,
+    training_run: TrainingRun = None,
+    training_step: TrainingStep = None,
     limit: Annotated[int, typer.Option(help="Runs at most.")] = 20,
     json: Json = False,
 ) -> None:
     """List the latest runs."""
+    named = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, group=group, tag=tag)
+    wanted = narrowed(named, training, training_run, training_step)
     with Store.open(home()) as store:
-        wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, group=group)
         found = store.list(wanted, limit=limit)
+        hidden = 0 if wanted.training else store.count(replace(wanted, training=True))
+    if hidden:
+        note(f"{hidden:,} rollouts of training are left out; --training lists them")
     if json:
         print_json([to_data(summary) for summary in found])
         return
     head = ("id", "status", "orchestrator", "calls", "cost", "time", "task")
     print_table(head, [_line(summary) for summary in found])
+
+
+def narrowed(wanted: Filter, training: bool, run: str | None, step: int | None) -> Filter:
+    """A filter that leaves rollouts of training out, or lets only those through that were asked for."""
+    asked = training or run is not None or step is not None
+    return replace(wanted, training=asked, training_run=run, training_step=step)
 
 
 def _line(summary: Summary) -> list[str]:
@@ -112,11 +127,16 @@ def export(
     tool: Annotated[str | None, typer.Option(help="Only runs that called it.")] = None,
     status: Annotated[str | None, typer.Option(help="Only runs that ended so.")] = None,
     group: Annotated[str | None, typer.Option(help="Only runs in this group.")] = None,
+    tag: Tag = None,
+    training: Training = False,
+    training_run: TrainingRun = None,
+    training_step: TrainingStep = None,
     endpoint: Annotated[str | None, typer.Option(help="otlp: the collector; else OTEL_EXPORTER_OTLP_ENDPOINT.")] = None,
     content: Annotated[bool, typer.Option("--content", help="otlp: what was said and returned, too.")] = False,
 ) -> None:
     """Write trajectories to a file, to the folder of a dataset (hf), or send their spans to a collector (otlp)."""
-    wanted = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, group=group)
+    named = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, group=group, tag=tag)
+    wanted = narrowed(named, training, training_run, training_step)
     if form is not ExportFormat.OTLP and (endpoint is not None or content):
         raise BadInput("--endpoint and --content are for --format otlp")
     if form is not ExportFormat.OTLP and out is None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,7 +71,7 @@ def reward(
     if all_ == bool(names) or (narrowed != Filter() and not all_):
         raise BadInput("name a group, runs or a file, or take --all; filters go with --all")
     if all_:
-        _rescore(narrowed, wanted, prices, mode, json)
+        _rescore(replace(narrowed, training=False), wanted, prices, mode, json)
         return
     table: PriceTable | None = None
     if file := _file(names):

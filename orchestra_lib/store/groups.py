@@ -9,7 +9,9 @@ MAX_NAME_CHARS = 80
 GROUPS = """SELECT name, count(*) AS runs, any_value(left(task, 400)) AS task, count(DISTINCT task) AS tasks,
     count(*) FILTER (outcome) AS solved, count(*) FILTER (outcome IS NULL) AS ungraded,
     count(*) FILTER (status = 'running') AS running
-FROM group_members JOIN trajectories ON id = run_id GROUP BY name ORDER BY max(started_at) DESC, name LIMIT $most"""
+FROM group_members JOIN trajectories ON id = run_id WHERE training IS NULL
+GROUP BY name ORDER BY max(started_at) DESC, name LIMIT $most"""
+"""Those of training are many hundreds, and found by their training run."""
 
 MEMBERS = """SELECT run_id FROM group_members JOIN trajectories ON id = run_id
 WHERE name = $name ORDER BY started_at, run_id"""

@@ -95,7 +95,7 @@ class StoreQueries(ABC):
         return costs_of(self._read(costs_sql(clause), parameters))
 
     def values(self) -> Mapping[str, tuple[str, ...]]:
-        """The `orchestrators`, called `tools` and `tags` of all runs, to filter by, and the latest `groups`."""
+        """The `orchestrators`, called `tools`, `tags` and `trainings` of all runs, and the latest `groups`."""
         self._refresh()
         row = self._read(VALUES, {})[0]
         return {name: tuple(found or ()) for name, found in row.items()}

@@ -14,7 +14,8 @@ VALUES = """SELECT
     (SELECT list(DISTINCT tag ORDER BY tag) FROM tags) AS tags,
     (SELECT list(name ORDER BY last DESC, name) FROM (
         SELECT name, max(started_at) AS last FROM group_members JOIN trajectories ON id = run_id
-        GROUP BY name ORDER BY last DESC, name LIMIT 200)) AS groups"""
+        WHERE training IS NULL GROUP BY name ORDER BY last DESC, name LIMIT 200)) AS groups,
+    (SELECT list(DISTINCT training ORDER BY training) FROM rollouts) AS trainings"""
 
 
 @record
