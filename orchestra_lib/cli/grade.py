@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from orchestra_lib.billing import spent_on
 from orchestra_lib.cli.calibrate import against_people
+from orchestra_lib.cli.engine import AddressOption, Engine, EngineOption, WorkersOption, players, where
 from orchestra_lib.cli.options import Json
 from orchestra_lib.cli.progress import in_turn
 from orchestra_lib.cli.terminal import VERDICTS, dollars, note, one_line, print_json, print_table
+from orchestra_lib.engine.player import marked
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Graded
 from orchestra_lib.grading import Wish, checked_by, graded_by, why_not, with_check
@@ -18,7 +22,7 @@ from orchestra_lib.paths import home
 from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.trajectory import Trajectory
-from orchestra_lib.workbench import Workbench
+from orchestra_lib.workbench import Mark, Workbench
 
 MAX_JOBS = 64
 
@@ -45,6 +49,9 @@ def grade(
     every: Annotated[bool, typer.Option("--all", help="All runs.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Also runs that this grader has graded before.")] = False,
     jobs: Annotated[int, typer.Option(help="So many at once.")] = 4,
+    engine: EngineOption = Engine.LOCAL,
+    ray_address: AddressOption = None,
+    workers: WorkersOption = None,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Compare a judge with what people said.")] = False,
     json: Json = False,
 ) -> None:
@@ -67,7 +74,13 @@ def grade(
         raise BadInput("name runs, or narrow all of them by --text, --orchestrator, --tool, --status; not both")
     if not runs and wanted == Filter() and not every:
         raise BadInput("name the runs to grade, narrow all of them by --text, --orchestrator, …, or say --all")
-    rows = asyncio.run(_grade(wish, runs, wanted, outcome, reason, again=again, jobs=jobs))
+    wanted = replace(wanted, training=False)  # those have their outcomes, and no journals to hold others
+    place = where(engine, ray_address, workers)
+    if place is not None and outcome is not None:
+        raise BadInput("what a person says is written down here; leave --engine ray out")
+    with players(place, jobs) as crew:
+        mark = None if crew is None else partial(marked, crew)
+        rows = asyncio.run(_grade(wish, runs, wanted, outcome, reason, again=again, jobs=jobs, mark=mark))
     if rows and all(row["refused"] for row in rows):
         rest = len(rows) - 1
         more = f" (and {rest:,} other{'s were' if rest > 1 else ' was'} refused, too)" if rest else ""
@@ -86,6 +99,7 @@ async def _grade(
     *,
     again: bool,
     jobs: int,
+    mark: Mark | None,
 ) -> list[dict[str, Any]]:
     workbench = Workbench(home())
     try:
@@ -109,7 +123,7 @@ async def _grade(
             todo += [] if row else [run_id]
 
         async def graded(run_id: str) -> dict[str, Any]:
-            return _graded_row(run_id, await workbench.grade(run_id, wish))
+            return _graded_row(run_id, await workbench.grade(run_id, wish, mark=mark))
 
         async def one(run_id: str) -> dict[str, Any]:
             return await _unless_refused(run_id, graded)

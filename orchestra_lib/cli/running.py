@@ -15,6 +15,15 @@ import typer
 from orchestra_lib import event as ev
 from orchestra_lib.assigning import assignment_in
 from orchestra_lib.check import CheckKind
+from orchestra_lib.cli.engine import (
+    AddressOption,
+    Engine,
+    EngineOption,
+    WorkersOption,
+    absolute,
+    players,
+    where,
+)
 from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.terminal import (
     VERDICTS,
@@ -29,6 +38,9 @@ from orchestra_lib.cli.terminal import (
 )
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import resolve, rollouts
+from orchestra_lib.engine.cluster import Where
+from orchestra_lib.engine.crew import Crew
+from orchestra_lib.engine.player import rollout
 from orchestra_lib.ensemble import side_by_side
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import Event, apply
@@ -86,6 +98,9 @@ def run(
     record: Annotated[
         bool, typer.Option("--record", help="Let recorded:MODEL ask the model, and keep what it had not recorded.")
     ] = False,
+    engine: EngineOption = Engine.LOCAL,
+    ray_address: AddressOption = None,
+    workers: WorkersOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the whole trajectory as JSON.")] = False,
 ) -> None:
     """Play one task and print the answer; the trajectory is kept."""
@@ -106,11 +121,14 @@ def run(
         "user": user,
     }
     given = given_flags(flags | preference_flags(prefer))
-    order = resolve(config, set_ or [], given)
+    order, place = resolve(config, set_ or [], given), where(engine, ray_address, workers)
+    if record and place is not None:
+        raise BadInput("--record writes down what models say in one process; leave --engine ray out")
     if group is not None or group_name is not None:
-        _run_group(rollouts(order, 1 if group is None else group, _free_name(group_name)), json, record=record)
+        orders = rollouts(order, 1 if group is None else group, _free_name(group_name))
+        _run_group(orders, _play(orders, place, record=record), json)
         return
-    (trajectory,) = asyncio.run(play([order], record=record))
+    (trajectory,) = _play([order], place, record=record)
     show_end(trajectory, json)
 
 
@@ -144,9 +162,14 @@ def _free_name(name: str | None) -> str:
     return name
 
 
-def _run_group(orders: Sequence[Order], json: bool, *, record: bool) -> None:
+def _play(orders: Sequence[Order], place: Where | None, *, record: bool) -> list[Trajectory]:
+    functions = {absolute(name) for order in orders for name in order.tools or () if ".py:" in name}
+    with players(place, len(orders), functions=sorted(functions)) as crew:
+        return asyncio.run(play(orders, record=record, crew=crew))
+
+
+def _run_group(orders: Sequence[Order], played: Sequence[Trajectory], json: bool) -> None:
     name = orders[0].group
-    played = asyncio.run(play(orders, record=record))
     if json:
         print_json({"group": name, "runs": [report(one) for one in played]})
     else:
@@ -245,10 +268,11 @@ def _with_functions(orders: Sequence[Order], workbench: Workbench) -> list[Order
     ]
 
 
-async def play(orders: Sequence[Order], *, record: bool = False) -> list[Trajectory]:
+async def play(orders: Sequence[Order], *, record: bool = False, crew: Crew | None = None) -> list[Trajectory]:
     """Play runs side by side, telling what happens, and keep them. Raises `BadInput` before any of them starts.
 
-    With `record` recorded models ask the model itself for what they do not know, and keep it.
+    With `record` recorded models ask the model itself for what they do not know, and keep it. A `crew` plays them
+    elsewhere, and tells of each when it has ended.
     """
     cancel = asyncio.Event()
     # The first Ctrl-C stops the run and keeps its record; the handler is gone then, so a second one ends the program.
@@ -265,11 +289,24 @@ async def play(orders: Sequence[Order], *, record: bool = False) -> list[Traject
         workbench.roster.experts.record = True
     try:
         named = _with_functions(orders, workbench)
-        streams = [workbench.play(order, cancel=cancel) for order in named]
+        if crew is None:
+            streams = [workbench.play(order, cancel=cancel) for order in named]
+        else:
+            for order in named:
+                workbench.setting(order)
+            streams = [rollout(crew, order, new_run_id(), cancel) for order in named]
         marks = [f"#{n} " if len(streams) > 1 else "" for n in range(1, len(streams) + 1)]
-        return list(await asyncio.gather(*map(_follow, streams, marks)))
+        return _whole(await asyncio.gather(*map(_follow, streams, marks), return_exceptions=True))
     finally:
         await workbench.close()
+
+
+def _whole(ends: Sequence[Trajectory | BaseException]) -> list[Trajectory]:
+    """All of them; the first error of any, once the others have come to their ends, too."""
+    for one in ends:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in ends if isinstance(one, Trajectory)]
 
 
 async def _follow(stream: AsyncGenerator[Event, None], mark: str) -> Trajectory:

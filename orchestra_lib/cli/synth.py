@@ -2,13 +2,16 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from orchestra_lib.cli.engine import AddressOption, Engine, EngineOption, WorkersOption, sieves, where
 from orchestra_lib.cli.proposing import Terms, propose_new_domain, propose_tasks
 from orchestra_lib.cli.terminal import note, print_json, print_table, printable
+from orchestra_lib.engine.sieve import candidates
 from orchestra_lib.errors import BadInput
 from orchestra_lib.synthesis.metrics import LABELS, published, shown
 from orchestra_lib.synthesis.producing import order_of, produce
@@ -34,10 +37,16 @@ def synth(
     cost_limit: Annotated[float | None, typer.Option(help="With --llm: USD at most, worst case reserved.")] = None,
     prices: Annotated[str, typer.Option(help="With --llm: the price table.")] = "nominal",
     repairs: Annotated[int, typer.Option(help="With --llm: how often it is told what was wrong with a proposal.")] = 2,
+    engine: EngineOption = Engine.LOCAL,
+    ray_address: AddressOption = None,
+    workers: WorkersOption = None,
     json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
     """Draw tasks, run all four filters on each, and write what passes. Run it again to go on after an interruption."""
+    place = where(engine, ray_address, workers)
     if llm is not None:
+        if place is not None:
+            raise BadInput("--llm waits for a model and not for this machine's CPUs; leave --engine ray out")
         terms = Terms(llm=llm, prices=prices, cost_limit=cost_limit, repairs=repairs)
         if not _proposed(domains, new_domain, Wanted(n=n, seed=seed, jobs=jobs) if n else None, terms, out, json=json):
             raise typer.Exit(1)
@@ -45,7 +54,11 @@ def synth(
     if new_domain is not None:
         raise BadInput("--new-domain needs a model to propose it: add --llm NAME, one of `orchestra models`")
     order = order_of(domains, n or _TASKS, seed)
-    report = produce(order, out, _progress())
+    if place is None:
+        report = produce(order, out, _progress())
+    else:
+        with sieves(place) as crew:
+            report = produce(order, out, _progress(), partial(candidates, crew))
     if json:
         print_json(report)
         return

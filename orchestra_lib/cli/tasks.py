@@ -2,15 +2,17 @@
 
 import json as json_module
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from orchestra_lib import chat, toolorchestra
+from orchestra_lib.cli.engine import AddressOption, Engine, EngineOption, WorkersOption, sieves, where
 from orchestra_lib.cli.terminal import note, print_json, printable
 from orchestra_lib.codec import to_data
+from orchestra_lib.engine.sieve import verified
 from orchestra_lib.errors import BadInput
 from orchestra_lib.export.samples import write_folder, write_lines
 from orchestra_lib.paths import home
@@ -24,7 +26,7 @@ from orchestra_lib.sampling.prices import Regime
 from orchestra_lib.sampling.sample import Materials, Plan, repeats, sample
 from orchestra_lib.sampling.sources import Gathered
 from orchestra_lib.sampling.wishes import DrawnWish, PairWish, Wish
-from orchestra_lib.synthesis.verifying import files_of, verify
+from orchestra_lib.synthesis.verifying import Checked, files_of, verify
 from orchestra_lib.tool import ToolKind, ToolSpec
 
 app = typer.Typer(help="Tasks for training: sample instances for TRL, verify tasks.", no_args_is_help=True)
@@ -174,11 +176,23 @@ def _report(out: Path, facts: dict[str, Any], json: bool) -> None:
 @app.command("verify")
 def verify_tasks(
     path: Annotated[Path, typer.Argument(help="Assignments as JSONL, or a folder of such files.")],
+    engine: EngineOption = Engine.LOCAL,
+    ray_address: AddressOption = None,
+    workers: WorkersOption = None,
     json: Annotated[bool, typer.Option("--json", help="The counts and every failure as JSON.")] = False,
 ) -> None:
     """Replay every golden and run all four filters. Exit code 1 when a task fails, and its name is printed."""
+    files, place = files_of(path), where(engine, ray_address, workers)
+    if place is None:
+        _verified(path, verify(files), json=json)
+    else:
+        with sieves(place) as crew:
+            _verified(path, verified(crew, files), json=json)
+
+
+def _verified(path: Path, tasks: Iterable[Checked], *, json: bool) -> None:
     checked, unread, failures = 0, 0, []
-    for one in verify(files_of(path)):
+    for one in tasks:
         checked, unread = checked + 1, unread + (not one.solver)
         if one.failure:
             failures.append({"file": str(one.file), "id": one.assignment.id, **to_data(one.failure)})

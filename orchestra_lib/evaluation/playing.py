@@ -11,11 +11,11 @@ from orchestra_lib.errors import Fault
 from orchestra_lib.evaluation.plan import Cell, Plan
 from orchestra_lib.evaluation.toolscale import Scene
 from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunFinished, RunStarted
-from orchestra_lib.grading import Wish
+from orchestra_lib.grading import Wish, due
 from orchestra_lib.grouping import NO_REWARD
 from orchestra_lib.pricing import Attempt, PriceTable, cost_usd, total
 from orchestra_lib.record import record
-from orchestra_lib.trajectory import StopReason
+from orchestra_lib.trajectory import StopReason, Trajectory
 from orchestra_lib.workbench import Workbench
 
 
@@ -56,6 +56,17 @@ class LocalCells:
         if (graded := await self._judged(cell, run_id, seen)) is not None:
             seen.grade(graded)
         return seen.played(run_id)
+
+    async def found(self, cell: Cell, ended: Trajectory) -> Played:
+        """A run of a cell that had ended before, with the verdict that it may not have come to."""
+        seen = Witness()
+        for event in await asyncio.to_thread(self._workbench.journal.read, ended.id):
+            seen.see(event)
+        if due(ended):
+            seen.grade(await self._workbench.grade(ended.id, Wish()))
+        if (graded := await self._judged(cell, ended.id, seen)) is not None:
+            seen.grade(graded)
+        return seen.played(ended.id)
 
     def _begin(self, cell: Cell, run_id: str, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
         """The events of a cell's run. Runs of questions over `chat` are all of one kind for each orchestrator."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from orchestra_lib.errors import BadInput
 from orchestra_lib.evaluation.conducting import Step
+from orchestra_lib.evaluation.plan import Plan
+from orchestra_lib.evaluation.playing import Cells
 from orchestra_lib.evaluation.report import EvaluationReport
 from orchestra_lib.evaluation.running import Outlook, Wanted, evaluate, place
 from orchestra_lib.evaluation.tables import ADHERENCE, Choice, variants
@@ -82,9 +84,11 @@ async def conduct(
     begins: Callable[[Sequence[Outlook]], bool],
     told: Callable[[Part, Step], None],
     cancel: asyncio.Event | None = None,
+    players: Callable[[Plan], Cells] | None = None,
 ) -> list[Played] | None:
     """Play what is left of every part; None when `begins`, told what all of them may take, says not to begin.
 
+    `players` gives who plays the runs elsewhere, by the plan of a part; None: this workbench.
     Everything is checked before anything is played. Raises as `evaluate` does; what has been played stays.
     """
     outlooks: list[Outlook] = []
@@ -97,7 +101,7 @@ async def conduct(
     for at, part in enumerate(study.parts):
         report = await evaluate(
             workbench, part.wanted, part.folder, begins=lambda outlook: True, cancel=cancel,
-            told=_telling(told, part), elsewhere_usd=sum(spent_usd) - spent_usd[at],
+            told=_telling(told, part), players=players, elsewhere_usd=sum(spent_usd) - spent_usd[at],
         )  # fmt: skip
         assert report is not None
         spent_usd[at] = report.spent_usd

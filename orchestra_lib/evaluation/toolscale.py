@@ -58,6 +58,11 @@ class Scene:
         return Grade(at=datetime.now(UTC), by="state", outcome=reached, reason=words)
 
 
+def load_scene(folder: Path, toolkit: str) -> Scene:
+    """The scene of a domain's folder alone. Raises `BadInput` for what cannot be read."""
+    return Scene(toolkit=load_python_toolkit(toolkit, load_tau2_domain(folder).tables))
+
+
 def published_tasks(
     file: Path | None, folder: Path, toolkit: str
 ) -> tuple[Scene, Sequence[Playable], Mapping[str, int]]:
@@ -65,8 +70,7 @@ def published_tasks(
 
     Raises `BadInput` for what cannot be read, and where no task is of this domain.
     """
-    domain = load_tau2_domain(folder)
-    scene = Scene(toolkit=load_python_toolkit(toolkit, domain.tables))
+    domain, scene = load_tau2_domain(folder), load_scene(folder, toolkit)
     tasks = domain.tasks if file is None else load_toolscale(file, folder.parent)
     left_out: dict[str, int] = {}
     kept = []

@@ -39,6 +39,8 @@ from orchestra_lib.trajectory import Trajectory
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """What a run may be called; its journal has that name."""
+INTERRUPTED = "interrupted"
+"""The kind of fault that ends a run whose process died."""
 _TRANSIENT = (Streamed, CallStarted)
 _DURABLE = (RunStarted, TurnFinished, RunFinished, Graded)
 _ENDED = ("run_finished", "graded")
@@ -268,7 +270,7 @@ class Journal:
             return False
         last = reading.events[-1]
         message = "cut off: its process ended, or gave the run up, before it was done; what happened is kept"
-        fault = Fault(where="run", kind="interrupted", message=message)
+        fault = Fault(where="run", kind=INTERRUPTED, message=message)
         events = closing(fold(reading.events), seq=last.seq + 1, t_s=last.t_s, fault=fault)
         os.ftruncate(descriptor, reading.size_bytes)
         write_all(descriptor, b"".join(event_to_line(event).encode() + b"\n" for event in events))

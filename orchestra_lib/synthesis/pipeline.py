@@ -4,7 +4,7 @@ for one in Pipeline(load_world("railway"), lexicon, seed=7).candidates():   # As
 accept(pipeline, n=406)                                                     # exactly n, within the quotas
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from random import Random
@@ -148,14 +148,17 @@ def _drawn(domain: Domain, random: Random, *, held_out: bool) -> Mapping[str, An
     return changes
 
 
-def accept(pipeline: Pipeline, n: int) -> Iterator[Accepted | Rejection]:
+def accept(
+    pipeline: Pipeline, n: int, candidates: Iterable[Accepted | Rejection] | None = None
+) -> Iterator[Accepted | Rejection]:
     """Candidates until `n` are accepted; those above the quota of tasks without a write, or told before, are rejected.
 
-    Raises `BadInput` when the domain does not give so many.
+    `candidates` are the pipeline's own, in order, where somebody else draws them. Raises `BadInput` when the domain
+    does not give so many.
     """
     most, accepted, idle = int(n * QUOTA), 0, 0
     without, texts = 0, set()
-    for one in pipeline.candidates():
+    for one in pipeline.candidates() if candidates is None else candidates:
         if isinstance(one, Accepted):
             still = one.assignment.kind is not AssignmentKind.WRITE
             if still and without == most:

@@ -7,7 +7,7 @@ again: the report names the digest of each file and of all that it was made from
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,13 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.record import record
 from orchestra_lib.synthesis.metrics import measure, published, worse
-from orchestra_lib.synthesis.pipeline import VERSION, Accepted, accept, pipeline_of
+from orchestra_lib.synthesis.pipeline import VERSION, Accepted, Rejection, accept, pipeline_of
 
 Told = Callable[[str, int, int], None]
 """Told how far it is: domain, tasks so far, tasks wanted."""
+
+Drawn = Callable[[str, int], Iterable[Accepted | Rejection]]
+"""What becomes of the candidates of a domain under a seed, in order and without end."""
 
 REPORT = "report.json"
 _FILES = ("domain.json", "records.json", "intents.json")
@@ -56,8 +59,13 @@ def order_of(domains: str, n: int, seed: int, *, words: bool = True) -> Order:
     return Order(domains=tuple(dict.fromkeys(wanted)), n=n, seed=seed)
 
 
-def produce(order: Order, out: Path, told: Told = lambda name, done, wanted: None) -> Mapping[str, Any]:
-    """Draw what is missing and write the report. Raises `BadInput` for a folder that cannot be written."""
+def produce(
+    order: Order, out: Path, told: Told = lambda name, done, wanted: None, drawn: Drawn | None = None
+) -> Mapping[str, Any]:
+    """Draw what is missing and write the report. Raises `BadInput` for a folder that cannot be written.
+
+    `drawn` has somebody else draw the candidates and filter them; None: this process.
+    """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -67,18 +75,18 @@ def produce(order: Order, out: Path, told: Told = lambda name, done, wanted: Non
         if name in done:
             told(name, n, n)
             continue
-        done[name] = _draw(name, n, order.seed, out, told)
+        done[name] = _draw(name, n, order.seed, out, told, drawn)
         _write(out / REPORT, _report(order, done, out))
     report = _report(order, done, out, measured=True)
     _write(out / REPORT, report)
     return report
 
 
-def _draw(name: str, n: int, seed: int, out: Path, told: Told) -> dict[str, Any]:
+def _draw(name: str, n: int, seed: int, out: Path, told: Told, drawn: Drawn | None) -> dict[str, Any]:
     rejected: Counter[tuple[str, str]] = Counter()
     tried: Counter[int] = Counter()
     tasks: list[Assignment] = []
-    for one in accept(pipeline_of(name, seed=seed), n):
+    for one in accept(pipeline_of(name, seed=seed), n, None if drawn is None else drawn(name, seed)):
         if isinstance(one, Accepted):
             tasks.append(one.assignment)
             tried[one.tried] += 1

@@ -33,32 +33,45 @@ def files_of(path: Path) -> Sequence[Path]:
     return found
 
 
+def tasks_of(files: Sequence[Path]) -> Iterator[tuple[Path, Assignment]]:
+    """Every task with its file. Raises `BadInput` for a file that holds no tasks."""
+    return ((file, one) for file in files for one in read_assignments(file))
+
+
 def verify(files: Sequence[Path], folder: Path = DOMAINS) -> Iterator[Checked]:
     """Every task with what it failed. Raises `BadInput` for a file that holds no tasks."""
-    places: dict[str, Workplace] = {}
-    for file in files:
-        for one in read_assignments(file):
-            try:
-                place = _place(one, places, folder)
-            except BadInput as bad:
-                failure = Failure(filter="golden", reason="its domain cannot be loaded", detail=str(bad))
-                yield Checked(file=file, assignment=one, failure=failure)
-                continue
-            reads = bool(place.composer.lexicon.operations) and not is_proposed(one)  # it reads its own phrases alone
-            failed = place.filters.executable(one)
-            if failed is None and reads:
-                failed, _ = place.filters.solvable(one, place.solver.play)
-            yield Checked(file=file, assignment=one, failure=failed, solver=reads)
+    verifier = Verifier(folder)
+    return (verifier.check(file, one) for file, one in tasks_of(files))
 
 
-def _place(assignment: Assignment, places: dict[str, Workplace], folder: Path) -> Workplace:
-    key = f"{assignment.domain} {sorted(assignment.parameters.items())!r}"
-    if key not in places:
-        if len(places) >= _MOST_PLACES:
-            places.clear()
-        world = load_world(assignment.domain, folder)
-        if assignment.parameters:
-            world = world.with_parameters(assignment.parameters)
-        lexicon = words_in(world.domain, folder / assignment.domain)
-        places[key] = Workplace(world, lexicon)
-    return places[key]
+class Verifier:
+    """Runs all four filters on one task after another; the worlds of those before serve those after."""
+
+    def __init__(self, folder: Path = DOMAINS) -> None:
+        self._folder = folder
+        self._places: dict[str, Workplace] = {}
+
+    def check(self, file: Path, one: Assignment) -> Checked:
+        """What a task of a file fails."""
+        try:
+            place = self._place(one)
+        except BadInput as bad:
+            failure = Failure(filter="golden", reason="its domain cannot be loaded", detail=str(bad))
+            return Checked(file=file, assignment=one, failure=failure)
+        reads = bool(place.composer.lexicon.operations) and not is_proposed(one)  # it reads its own phrases alone
+        failed = place.filters.executable(one)
+        if failed is None and reads:
+            failed, _ = place.filters.solvable(one, place.solver.play)
+        return Checked(file=file, assignment=one, failure=failed, solver=reads)
+
+    def _place(self, assignment: Assignment) -> Workplace:
+        key = f"{assignment.domain} {sorted(assignment.parameters.items())!r}"
+        if key not in self._places:
+            if len(self._places) >= _MOST_PLACES:
+                self._places.clear()
+            world = load_world(assignment.domain, self._folder)
+            if assignment.parameters:
+                world = world.with_parameters(assignment.parameters)
+            lexicon = words_in(world.domain, self._folder / assignment.domain)
+            self._places[key] = Workplace(world, lexicon)
+        return self._places[key]
