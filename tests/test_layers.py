@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "assigning", "best_choice", "bias_report", "calling", "casting", "configuration", "describing", "description_effects", "descriptions", "ensemble", "evaluation",
+    "assigning", "best_choice", "bias_report", "calling", "casting", "configuration", "describing", "description_effects", "descriptions", "engine", "ensemble", "evaluation",
     "experts", "export", "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials", "play", "players",
     "pricelist", "profilefit", "profilelist", "published", "replay_process", "replaying", "rescoring", "roster", "sampling",
     "serving", "swapping", "synthesis", "training_tasks", "wishing", "workbench",
@@ -24,6 +24,7 @@ HEAVY = {
     "plotly": "app",
     "typer": "cli",
     "openai": "model",
+    "ray": "engine",
     "duckdb": "store",
     "pyarrow": "export published",  # where tables leave and where foreign ones come in
     "opentelemetry": "export",
