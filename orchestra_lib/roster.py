@@ -12,6 +12,7 @@ from typing import Protocol
 
 from orchestra_lib import chat, toolorchestra
 from orchestra_lib.chat import CallStyle
+from orchestra_lib.descriptions import DescriptionBook
 from orchestra_lib.ensemble import build, build_domain, token_counter
 from orchestra_lib.errors import BadInput, WeightsFault, WorldFault
 from orchestra_lib.experts import Experts
@@ -31,7 +32,7 @@ from orchestra_lib.policy.conductor.policy import Conductor
 from orchestra_lib.policy.oracle import ORACLE
 from orchestra_lib.policy.routing.outcomes import known_outcomes
 from orchestra_lib.policy.routing.router import CASCADE, KNN, MF, Lessons, cascade, router
-from orchestra_lib.protocols import ChatModel, Policy, PolicySpec, Tool
+from orchestra_lib.protocols import ChatModel, Describable, Policy, PolicySpec, Tool
 from orchestra_lib.record import record
 from orchestra_lib.store.recordings import Recordings
 from orchestra_lib.tool import RECORDED, ToolSpec
@@ -119,6 +120,7 @@ class Roster:
             **tools_of(self.endpoints),
         }
         self.experts = Experts(home, environ, self.chat_model)
+        self.descriptions = DescriptionBook(home)
 
     @cached_property
     def _estimator(self) -> Estimator:
@@ -130,8 +132,9 @@ class Roster:
 
     def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:
         """Every tool, and why it is off now."""
-        own = [(tool.spec, off()) for tool, off in self._tools.values()]
-        return (*own, *((tool.spec, off) for tool, off in self.experts.tools()))
+        own = [(tool, off()) for tool, off in self._tools.values()]
+        used = self.descriptions.in_use()
+        return tuple((self._described(tool, used).spec, off) for tool, off in (*own, *self.experts.tools()))
 
     def remote(self) -> frozenset[str]:
         """The tools that send what they are asked to another machine."""
@@ -177,7 +180,20 @@ class Roster:
 
     def tool(self, name: str) -> Tool:
         """One tool, also a simulated or recorded expert. Raises `KeyError` for an unknown name."""
-        return self._tools[name][0] if name in self._tools else self.experts.tool(name)
+        tool = self._tools[name][0] if name in self._tools else self.experts.tool(name)
+        return self._described(tool, self.descriptions.in_use())
+
+    def asked(self, name: str) -> Tool | None:
+        """A simulated or recorded expert that a run asks for; None for any other name. Raises `BadInput`."""
+        found = self.experts.asked(name)
+        return None if found is None else self._described(found, self.descriptions.in_use())
+
+    def _described(self, tool: Tool, used: Mapping[str, int]) -> Tool:
+        """A tool by the description that is in use."""
+        name = tool.spec.name
+        if name not in used or not isinstance(tool, Describable):
+            return tool
+        return tool.described(self.descriptions.version(name, used[name]).text)
 
     def orchestrators(self) -> tuple[Offer, ...]:
         """Who can conduct here, the default first."""

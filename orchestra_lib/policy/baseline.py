@@ -7,7 +7,7 @@ what it went by; it remembers nothing between turns, so a run can be resumed and
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 from orchestra_lib.generation import Channel, Delta, Estimate, Generation
@@ -40,23 +40,34 @@ Rule = Callable[[Situation, Sequence[ToolSpec]], Sequence[Merit]]
 """The merit of each tool, in the order given."""
 
 
-class Baseline:
-    """Plays by one `rule`. The rule runs in a thread, since it may embed texts."""
+Settled = Callable[[Situation], Call | None]
+"""The call whose observation is the answer; None: ask on."""
 
-    def __init__(self, name: str, rule: Rule) -> None:
+
+class Baseline:
+    """Plays by one `rule`. The rule runs in a thread, since it may embed texts.
+
+    `settled` says when to answer, with the first good observation unless told otherwise. Where nothing is left to ask
+    the last good one is the answer.
+    """
+
+    def __init__(self, name: str, rule: Rule, settled: Settled | None = None) -> None:
         self.spec = PolicySpec(name=name)
-        self._rule = rule
+        self._rule, self._settled = rule, settled or _last_good
 
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
         """One call, or the answer."""
-        good = _last_good(situation)
+        good = self._settled(situation)
+        estimates: tuple[Estimate, ...] = ()
+        if good is None:
+            estimates, arguments = await asyncio.to_thread(self._rank, situation)
+            chosen = next((estimate for estimate in estimates if estimate.tool in arguments), None)
+            good = _last_good(situation) if chosen is None else None
         if good is not None:
             said = f"{good.call.tool} gave this."
             yield Delta(channel=Channel.REASONING, text=said)
-            yield _answer(_observed(good), said)
+            yield _answer(observed(good), said, estimates)
             return
-        estimates, arguments = await asyncio.to_thread(self._rank, situation)
-        chosen = next((estimate for estimate in estimates if estimate.tool in arguments), None)
         said = (
             f"By the rule {self.spec.name!r}: {chosen.tool}, {chosen.note}."
             if chosen
@@ -117,17 +128,18 @@ def strongest() -> Baseline:
 
 def cheapest() -> Baseline:
     """The tool whose typical call costs least, among those that can be asked the task as it stands."""
+    return Baseline("cheapest", cheapest_first)
 
-    def rule(situation: Situation, specs: Sequence[ToolSpec]) -> list[Merit]:
-        costs = (_typical_usd(spec, situation.setting.prices) for spec in specs)
-        return [
-            Merit(score=None, note="its price is unknown")
-            if cost is None
-            else Merit(score=-cost, note=f"a typical call costs ${cost:.6f}")
-            for cost in costs
-        ]
 
-    return Baseline("cheapest", rule)
+def cheapest_first(situation: Situation, specs: Sequence[ToolSpec]) -> list[Merit]:
+    """The rule of `cheapest`; what has no price comes last."""
+    costs = (typical_usd(spec, situation.setting.prices) for spec in specs)
+    return [
+        Merit(score=None, note="its price is unknown")
+        if cost is None
+        else Merit(score=-cost, note=f"a typical call costs ${cost:.6f}")
+        for cost in costs
+    ]
 
 
 def nearest(embedder: Embedder) -> Baseline:
@@ -156,14 +168,15 @@ def _strength(spec: ToolSpec, prices: PriceTable) -> Merit:
 def _estimate(spec: ToolSpec, prices: PriceTable, merit: Merit) -> Estimate:
     return Estimate(
         tool=spec.name,
-        cost_usd=_typical_usd(spec, prices),
+        cost_usd=typical_usd(spec, prices),
         latency_s=spec.typical_latency_s,
         score=merit.score,
         note=merit.note,
     )
 
 
-def _typical_usd(spec: ToolSpec, prices: PriceTable) -> float | None:
+def typical_usd(spec: ToolSpec, prices: PriceTable) -> float | None:
+    """What a call of `TYPICAL_USAGE` costs; None without a price."""
     attempt = Attempt(priced_as=spec.priced_as, usage=TYPICAL_USAGE, wall_s=spec.typical_latency_s or 0.0)
     return cost_usd(attempt, prices.find(spec.priced_as))
 
@@ -184,12 +197,16 @@ def _obvious_arguments(spec: ToolSpec, task: str) -> tuple[str, Mapping[str, str
     return "", {name: task}
 
 
+def good_calls(situation: Situation) -> list[Call]:
+    """The calls that brought something, in order."""
+    return [call for turn in situation.turns for call in turn.calls if observed(call)]
+
+
 def _last_good(situation: Situation) -> Call | None:
-    calls: Iterable[Call] = (call for turn in reversed(situation.turns) for call in reversed(turn.calls))
-    return next((call for call in calls if _observed(call)), None)
+    return next(reversed(good_calls(situation)), None)
 
 
-def _observed(call: Call) -> str:
+def observed(call: Call) -> str:
     """What a call brought; empty when it failed."""
     observation = call.observation
     return observation.text.strip() if observation is not None and observation.status is CallStatus.OK else ""

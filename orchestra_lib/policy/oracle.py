@@ -22,12 +22,12 @@ _OUT_OF_REACH = 100.0
 
 @record
 class Known:
-    """An expert as the oracle sees it. `cost_usd` is None without a price."""
+    """An expert as the oracle sees it. `cost_usd` is None without a price, `latency_s` where nobody states any."""
 
     name: str
     chance: float
     cost_usd: float | None
-    latency_s: float
+    latency_s: float | None
 
 
 def oracle(profiles: Mapping[str, Profile], kind_of: Callable[[Task], tuple[str | None, str | None]]) -> Baseline:
@@ -58,14 +58,16 @@ def oracle(profiles: Mapping[str, Profile], kind_of: Callable[[Task], tuple[str 
     return Baseline(ORACLE, rule)
 
 
-def merit(one: Known | None, able: Sequence[Known], preference: Preference) -> Merit:
-    """How good a first call of `one` is, beside all that are `able`; None is a tool of which nothing is stated."""
+def merit(one: Known | None, able: Sequence[Known], preference: Preference, *, says: str = "its profile says") -> Merit:
+    """How good a first call of `one` is, beside all that are `able`; None is a tool of which nothing is stated.
+
+    What is unknown counts as the most among the able. `says` is whose word the chance is.
+    """
     if one is None:
         return Merit(score=None, note="it has no profile that the oracle knows")
     if one not in able:
-        return Merit(score=one.chance - _OUT_OF_REACH, note=f"its profile says right with chance {one.chance:.2f}")
-    costs = [other.cost_usd for other in able if other.cost_usd is not None]
-    dear = 1.0 if one.cost_usd is None else _place(one.cost_usd, costs)
+        return Merit(score=one.chance - _OUT_OF_REACH, note=f"{says} right with chance {one.chance:.2f}")
+    dear = _place(one.cost_usd, [other.cost_usd for other in able])
     slow = _place(one.latency_s, [other.latency_s for other in able])
     score = (
         preference.outcome * one.chance
@@ -74,13 +76,14 @@ def merit(one: Known | None, able: Sequence[Known], preference: Preference) -> M
         + preference.weight(one.name)
     )
     cost = "unknown" if one.cost_usd is None else f"${one.cost_usd:.2g}"
-    return Merit(
-        score=score,
-        note=f"its profile says right with chance {one.chance:.2f}, typical cost {cost}, {one.latency_s:.2g} s",
-    )
+    time = "unknown time" if one.latency_s is None else f"{one.latency_s:.2g} s"
+    return Merit(score=score, note=f"{says} right with chance {one.chance:.2f}, typical cost {cost}, {time}")
 
 
-def _place(value: float, among: Sequence[float]) -> float:
-    """Where a value lies from the least (0) to the most (1)."""
-    low, high = min(among), max(among)
+def _place(value: float | None, among: Sequence[float | None]) -> float:
+    """Where a value lies from the least (0) to the most (1); what is unknown lies at the most."""
+    if value is None:
+        return 1.0
+    known = [one for one in among if one is not None]
+    low, high = min(known), max(known)
     return 0.0 if high == low else (value - low) / (high - low)
