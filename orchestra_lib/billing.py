@@ -130,6 +130,8 @@ class Spent:
     input_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None
+    known_usd: float
+    """A lower bound where `cost_usd` is None."""
 
 
 def spent_on(attempts: Iterable[Attempt], prices: PriceTable) -> Spent:
@@ -144,6 +146,7 @@ def spent(group: Sequence[Charge]) -> Spent:
         input_tokens=total_tokens([usage.input_tokens for usage in counted]),
         output_tokens=total_tokens([usage.output_tokens for usage in counted]),
         cost_usd=total([charge.cost_usd for charge in group]),
+        known_usd=math.fsum([charge.cost_usd for charge in group if charge.cost_usd is not None]),
     )
 
 

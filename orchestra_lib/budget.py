@@ -6,7 +6,7 @@ overspend together. A USD limit with an unknown price cannot be kept and refuses
 
 from collections.abc import Sequence
 
-from orchestra_lib.billing import Bill
+from orchestra_lib.billing import Spent, spent
 from orchestra_lib.errors import BadInput, ModelMistake
 from orchestra_lib.limits import Limits
 from orchestra_lib.pricing import Attempt, PriceTable, cost_usd, total, worst_case_usd
@@ -25,7 +25,7 @@ class Budget:
         """Raise `BadInput` when a USD limit meets something whose worst case is unknown."""
         self._limits, self._prices = limits, prices
         self._turn_usd = self._worst_of_turn(policy)
-        self._bill = Bill(rows=())
+        self._spent = spent(())
         self._held_usd = self._unbilled_usd = 0.0
         self._admitted = self._refused = self._starved_turns = 0
         unknown = [spec.name for spec in tools if self._worst_of_call(spec) is None]
@@ -37,23 +37,23 @@ class Budget:
                 f"no token bound for {', '.join(unknown)}; drop them, add a price row, or run without a cost limit"
             )
 
-    def settle(self, bill: Bill) -> None:
-        """Take over the bill as it stands when no call runs."""
-        self._bill, self._unbilled_usd = bill, 0.0
+    def settle(self, spent: Spent) -> None:
+        """Take over what is spent when no call runs."""
+        self._spent, self._unbilled_usd = spent, 0.0
 
     def exceeded(self) -> StopReason | None:
         """The limit that forbids another turn, if any; asked once before each turn."""
         if self._refused and not self._admitted:
             self._starved_turns += 1
         self._admitted = self._refused = 0
-        limits, spent = self._limits, self._bill.known_usd
+        limits, known_usd = self._limits, self._spent.known_usd
         if limits.cost_usd is not None and (
-            spent + (self._turn_usd or 0.0) > limits.cost_usd or self._starved_turns >= STARVED_TURNS_LIMIT
+            known_usd + (self._turn_usd or 0.0) > limits.cost_usd or self._starved_turns >= STARVED_TURNS_LIMIT
         ):
             return StopReason.COST_LIMIT
         if (
             limits.tokens is not None
-            and (self._bill.input_tokens or 0) + (self._bill.output_tokens or 0) >= limits.tokens
+            and (self._spent.input_tokens or 0) + (self._spent.output_tokens or 0) >= limits.tokens
         ):
             return StopReason.TOKEN_LIMIT
         return None
@@ -65,7 +65,7 @@ class Budget:
         """
         worst, limit = self._worst_of_call(spec), self._limits.cost_usd
         if limit is not None and worst is not None:
-            left = limit - self._bill.known_usd - self._unbilled_usd - self._held_usd
+            left = limit - self._spent.known_usd - self._unbilled_usd - self._held_usd
             if worst > left:
                 self._refused += 1
                 raise ModelMistake(

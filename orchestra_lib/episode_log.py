@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestra_lib.billing import Bill
+from orchestra_lib.billing import Charge, Spent, charges, spent
 from orchestra_lib.event import CallFinished, Event, Generated, apply
 from orchestra_lib.trajectory import Setting, Trajectory
 
@@ -17,17 +17,18 @@ class EpisodeLog:
         self.trajectory = Trajectory(setting=setting)
         self._clock, self._start, self._seq = clock, clock(), 0
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._bill: Bill | None = None
+        self._charged: list[Charge] = []
+        self._spent: Spent | None = None
 
     def now(self) -> float:
         """Seconds since the start."""
         return round(self._clock() - self._start, 6)
 
-    def bill(self) -> Bill:
-        """The bill so far; it is asked for several times a turn and summed once after each attempt."""
-        if self._bill is None:
-            self._bill = self.trajectory.bill()
-        return self._bill
+    def spent(self) -> Spent:
+        """The totals of the bill so far; asked for several times a turn, each attempt is priced once."""
+        if self._spent is None:
+            self._spent = spent(self._charged)
+        return self._spent
 
     def emit(self, kind: type[Any], **fields: Any) -> None:
         """Add an event of this kind."""
@@ -44,7 +45,9 @@ class EpisodeLog:
         self._seq = happened.seq
         self.trajectory = apply(self.trajectory, happened)
         if isinstance(happened, Generated | CallFinished):
-            self._bill = None
+            attempts = happened.attempts if isinstance(happened, CallFinished) else happened.generation.attempts
+            self._charged += charges(attempts, self.trajectory.setting.prices)
+            self._spent = None
         self._events.put_nowait(happened)
 
     def close(self) -> None:

@@ -118,7 +118,7 @@ class _Episode:
 
     async def _turns(self) -> None:
         for turn in range(len(self.log.trajectory.turns) + 1, self.setting.limits.max_turns + 1):
-            self.budget.settle(self.log.bill())
+            self.budget.settle(self.log.spent())
             if (reason := self.budget.exceeded()) is not None:
                 raise _Stop(reason)
             self.log.emit(ev.TurnStarted, turn=turn)
@@ -147,7 +147,7 @@ class _Episode:
             self._break_off(turn, () if model is None else (Attempt(priced_as=model, wall_s=wall_s, error="cut off"),))
             raise
         self.log.emit(ev.Generated, turn=turn, generation=generation)
-        self.budget.settle(self.log.bill())
+        self.budget.settle(self.log.spent())
         return generation
 
     def _break_off(self, turn: int, attempts: tuple[Attempt, ...]) -> None:
@@ -172,7 +172,7 @@ class _Episode:
         return Situation(
             setting=self.setting,
             turns=trajectory.turns[:-1],
-            spent_usd=self.log.bill().cost_usd,
+            spent_usd=self.log.spent().cost_usd,
             elapsed_s=self.log.now(),
         )
 

@@ -75,6 +75,7 @@ class JournalWriter:
         self._descriptor: int | None = descriptor
         self._size = 0
         self._torn = False
+        self._named = False  # whether the name is on disk too, without which the content would be lost
 
     def append(self, event: Event) -> None:
         """Write one event; on disk for good after `run_started`, `turn_finished`, `run_finished`.
@@ -93,6 +94,9 @@ class JournalWriter:
             write_all(self._descriptor, line)
             if isinstance(event, _DURABLE):
                 os.fsync(self._descriptor)
+                if not self._named:
+                    sync_folder(self._path.parent)
+                    self._named = True
         except OSError as error:
             self._torn = True
             with contextlib.suppress(OSError):
@@ -137,11 +141,14 @@ class Journal:
     def open(self, run_id: str) -> JournalWriter:
         """Begin the journal of a new run. Raises `BadInput` for an id that is no name or is taken, `StoreFault`."""
         path = self.path(run_id)
+        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+            try:
+                descriptor = os.open(path, how, 0o644)
+            except FileNotFoundError:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                descriptor = os.open(path, how, 0o644)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            sync_folder(self.folder)
         except FileExistsError:
             raise BadInput(f"a run {run_id!r} exists already; choose another id") from None
         except OSError as error:
