@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from app import training_files as files
 from app import training_views as views
 from app.answers import NotFound, json_body
+from app.training_rollouts import RolloutFiles, rollouts_view, trajectory_in
 from orchestra_lib.codec import dumps, from_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
@@ -48,7 +49,7 @@ class About:
 def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
     """Everything under `/training`. A run is its name under the home folder, or the whole path of its folder."""
     made = APIRouter(tags=["training"])
-    reader = files.StepsReader()
+    reader, kept = files.StepsReader(), RolloutFiles(launcher.home)
 
     def folder_of(run: str) -> Path:
         if run.startswith(_SHIPPED):
@@ -82,8 +83,8 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
         def found() -> Any:
             folder = folder_of(run)
             state = views.state_view(folder, launcher, datetime.now(UTC))
-            rollout_steps = files.rollout_steps(folder)
-            return {**views.steps_view(reader.read(folder), after), "now": state, "rollout_steps": rollout_steps}
+            steps = views.steps_view(reader.read(folder), after)
+            return {**steps, "now": state, "rollout_steps": kept.steps(folder)}
 
         return await _json(found)
 
@@ -105,11 +106,11 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
 
     @made.get("/training/rollouts")
     async def rollouts(run: str, step: int) -> Response:
-        """The kept rollouts of a step with what each was worth."""
+        """The rollouts of a step with what each was worth: all that the store has, or those that the folder kept."""
 
         def found() -> Any:
             try:
-                return views.rollouts_view(folder_of(run), step)
+                return rollouts_view(kept.rows(folder_of(run), step), step)
             except BadInput as error:
                 raise NotFound(str(error)) from None
 
@@ -119,7 +120,7 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
     async def opened(request: Request) -> dict[str, str]:
         """Keep one rollout in the store, where the other pages find it; one that is there already is left as it is."""
         about = from_data(await json_body(request), About, where="rollout")
-        return {"id": await asyncio.to_thread(lambda: _open(workbench, folder_of(about.run), about))}
+        return {"id": await asyncio.to_thread(lambda: _open(workbench, kept, folder_of(about.run), about))}
 
     @made.get("/training/configs")
     async def configs() -> Response:
@@ -180,12 +181,14 @@ def _id(folder: Path) -> str:
         return str(folder)
 
 
-def _open(workbench: Workbench, folder: Path, about: About) -> str:
-    rows = files.rollouts(folder, about.step)
+def _open(workbench: Workbench, kept: RolloutFiles, folder: Path, about: About) -> str:
+    rows = kept.rows(folder, about.step)
     if not 0 <= about.number < len(rows):
         raise NotFound(f"step {about.step} has {len(rows)} kept rollouts and none of number {about.number}")
-    run = views.trajectory_in(rows[about.number])
-    if workbench.journal.put(unfold(run)):
+    run = trajectory_in(rows[about.number])
+    if kept.stored_as(folder) is not None:
+        workbench.store.sync()
+    elif workbench.journal.put(unfold(run)):
         workbench.journal.sync()
         workbench.store.add(run)
     return run.id

@@ -10,7 +10,7 @@ from typing import Any
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
 from orchestra_lib.training.conducting import CARD
-from orchestra_lib.training.run_folder import CONFIG, EVALUATION, FINAL, ROLLOUTS, STATUS, STEPS
+from orchestra_lib.training.run_folder import CONFIG, EVALUATION, FINAL, STATUS, STEPS
 
 Data = dict[str, Any]
 NUMBERS = (
@@ -24,7 +24,6 @@ MAPS = ("excluded", "compliance", "tool_shares")
 """What a step has a number of by name."""
 
 MAX_STEPS, MAX_NAMES, MAX_FILE = 100_000, 40, 32 * 2**20
-_ROLLOUTS = re.compile(r"step-(\d{1,9})\.jsonl")
 _CHECKPOINT = re.compile(r"checkpoint-(\d{1,9})")
 
 
@@ -152,7 +151,7 @@ def finite(value: Any) -> Any:
 
 def checkpoints(folder: Path) -> list[int]:
     """The steps that it can be resumed from."""
-    found = (_CHECKPOINT.fullmatch(one.name) for one in _entries(folder))
+    found = (_CHECKPOINT.fullmatch(one.name) for one in entries(folder))
     return sorted(int(one[1]) for one in found if one)
 
 
@@ -166,30 +165,12 @@ def final(folder: Path) -> Data | None:
     return None
 
 
-def rollout_steps(folder: Path) -> list[int]:
-    """The steps of which rollouts were kept."""
-    found = (_ROLLOUTS.fullmatch(one.name) for one in _entries(folder / ROLLOUTS))
-    return sorted(int(one[1]) for one in found if one)
-
-
-def rollouts(folder: Path, step: int) -> list[Data]:
-    """The kept rollouts of a step, line by line. Raises `BadInput` when there are none or they cannot be read."""
-    file = folder / ROLLOUTS / f"step-{step:06d}.jsonl"
-    try:
-        if file.stat().st_size > MAX_FILE:
-            raise BadInput(f"{file} is over {MAX_FILE // 2**20} MiB; open it with `orchestra import`")
-        lines = file.read_bytes().splitlines()
-    except OSError:
-        raise BadInput(f"no rollouts of step {step} were kept") from None
-    return [row for line in lines if (row := _line(line)) is not None]
-
-
 def folders(home: Path) -> Iterator[Path]:
     """The run folders in a folder, or the folder itself where it is one; the newest first."""
     if is_run(home):
         yield home
         return
-    inside = [one for one in _entries(home) if one.is_dir() and not one.name.startswith(".")]
+    inside = [one for one in entries(home) if one.is_dir() and not one.name.startswith(".")]
     yield from sorted(inside, key=_changed, reverse=True)
 
 
@@ -208,19 +189,12 @@ def _changed(folder: Path) -> float:
     return max(times, default=0.0)
 
 
-def _entries(folder: Path) -> list[Path]:
+def entries(folder: Path) -> list[Path]:
+    """What lies in a folder; nothing where it cannot be read."""
     try:
         return list(folder.iterdir())
     except OSError:
         return []
-
-
-def _line(line: bytes) -> Data | None:
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
 
 
 def _object(file: Path) -> Data:

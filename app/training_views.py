@@ -8,10 +8,11 @@ from typing import Any
 
 from app import training_files as files
 from app.training_files import Data, Steps
-from orchestra_lib.codec import from_data, to_data
+from app.training_rollouts import RolloutFiles, trajectory_in
+from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput
+from orchestra_lib.tool import ToolSpec
 from orchestra_lib.training.launching import Launcher
-from orchestra_lib.trajectory import Trajectory
 
 GOING_ON = ("starting", "running")
 SHOWN = ("accuracy", "cost_usd", "latency_s", "malformed_rate", "strongest_share")
@@ -98,7 +99,7 @@ def run_line(name: str, folder: Path, launcher: Launcher, steps: Steps, now: dat
         "spark": {one: _thinned([row[one] for row in steps.rows]) for one in ("accuracy", "cost_usd")},
         "alarms": sum(bool(row["alarms"] or row["odd"]) for row in steps.rows),
         "config": _about(_config(folder)),
-        "simulated": _simulated(folder),
+        "simulated": _simulated(folder, RolloutFiles(launcher.home)),
         "final": files.final(folder) is not None,
     }
 
@@ -124,8 +125,9 @@ def _thinned(values: Sequence[float | None]) -> list[float | None]:
 
 def run_view(name: str, folder: Path, launcher: Launcher, steps: Steps, now: datetime) -> Data:
     """Everything of a run but its steps and rollouts, which are asked for apart."""
-    text, config, kept = files.config_text(folder), _config(folder), files.rollout_steps(folder)
-    tools = _tools(folder, (kept[0], kept[-1]) if kept else ())
+    text, config, rollouts = files.config_text(folder), _config(folder), RolloutFiles(launcher.home)
+    kept = rollouts.steps(folder)
+    tools = _tools(folder, rollouts, (kept[0], kept[-1]) if kept else ())
     return {
         "id": name,
         "title": folder.name,
@@ -135,11 +137,12 @@ def run_view(name: str, folder: Path, launcher: Launcher, steps: Steps, now: dat
         "problem": steps.problem,
         "config_text": text,
         "config": _about(config),
-        "simulated": _simulated(folder),
+        "simulated": _simulated(folder, rollouts),
         "checkpoints": files.checkpoints(folder),
         "final": files.finite(files.final(folder)),
         "rollout_steps": kept,
-        "tool_kinds": {str(one.get("name"))[:80]: str(one.get("kind")) for one in tools},
+        "stored_as": rollouts.stored_as(folder),
+        "tool_kinds": {one.name[:80]: str(one.kind) for one in tools},
         "command": list(launch.command[-12:]) if (launch := launcher.launch(folder)) else None,
     }
 
@@ -172,22 +175,22 @@ def _about(config: Mapping[str, Any]) -> Data:
     return dict(list(flat.items())[:200])
 
 
-def _simulated(folder: Path) -> bool | None:
+def _simulated(folder: Path, rollouts: RolloutFiles) -> bool | None:
     """Whether simulated experts answer: by the scale, else by the first rollouts kept; None where nothing tells."""
     if _config(folder).get("scale") in _ON_MARKETS or (files.final(folder) or {}).get("dialect") == "tiny":
         return True
-    tools = _tools(folder, files.rollout_steps(folder)[:1])
-    return any(tool.get("simulated") is True for tool in tools) if tools else None
+    tools = _tools(folder, rollouts, rollouts.steps(folder)[:1])
+    return any(tool.simulated for tool in tools) if tools else None
 
 
-def _tools(folder: Path, steps: Sequence[int]) -> list[Data]:
+def _tools(folder: Path, rollouts: RolloutFiles, steps: Sequence[int]) -> list[ToolSpec]:
     """What was on offer in the kept rollouts of some steps."""
-    found: list[Data] = []
+    found: list[ToolSpec] = []
     for step in steps:
         try:
-            for row in files.rollouts(folder, step)[:64]:
-                found += [tool for tool in row["trajectory"]["setting"]["tools"] if isinstance(tool, dict)]
-        except (BadInput, KeyError, TypeError):
+            for row in rollouts.rows(folder, step)[:64]:
+                found += trajectory_in(row).setting.tools
+        except BadInput:
             continue
     return found
 
@@ -201,64 +204,6 @@ def evaluation_view(folder: Path, launcher: Launcher) -> Data:
         "problem": launcher.evaluation_problem(folder),
         "can": card.get("dialect") == "tiny",
     }
-
-
-# ---- rollouts
-
-
-def rollouts_view(folder: Path, step: int) -> Data:
-    """The kept rollouts of a step in their groups. Raises `BadInput` when there are none."""
-    rows = files.rollouts(folder, step)
-    made = [_rollout(number, row) for number, row in enumerate(rows)]
-    return {"step": step, "rollouts": made}
-
-
-def _rollout(number: int, row: Data) -> Data:
-    try:
-        run = trajectory_in(row)
-    except BadInput as error:
-        return {"number": number, "problem": str(error)[:300], "simulated": False, **_worth(row)}
-    setting = run.setting
-    titles = {spec.name: (spec.title, str(spec.kind)) for spec in setting.tools}
-    bill = run.bill()
-    calls = [
-        {
-            "tool": call.call.tool,
-            "title": titles.get(call.call.tool, (call.call.tool, "basic"))[0],
-            "kind": titles.get(call.call.tool, ("", "basic"))[1],
-            "status": None if call.observation is None else str(call.observation.status),
-        }
-        for call in run.calls[:20]
-    ]
-    return {
-        "number": number,
-        "id": run.id,
-        "task": setting.task.text[:300],
-        "sentence": setting.sentence[:300],
-        "outcome": run.outcome,
-        "status": run.status,
-        "answer": None if run.answer is None else run.answer[:200],
-        "reasoning": [turn.generation.reasoning[:400] for turn in run.turns if turn.generation is not None][:8],
-        "calls": calls,
-        "cost_usd": bill.cost_usd,
-        "latency_s": run.latency_s,
-        "simulated": run.simulated,
-        **_worth(row, group=setting.group),
-    }
-
-
-def _worth(row: Data, group: str | None = None) -> Data:
-    numbers = {name: files.finite(row.get(name)) for name in ("reward", "advantage")}
-    known = {name: value if isinstance(value, (int, float)) else None for name, value in numbers.items()}
-    texts = {name: str(value)[:120] if (value := row.get(name)) is not None else None for name in ("why", "kind")}
-    named = row.get("group", group)
-    return {**known, **texts, "kept": bool(row.get("kept")), "group": None if named is None else str(named)[:120]}
-
-
-def trajectory_in(row: Data) -> Trajectory:
-    """The rollout of a line as the run that it was. Raises `BadInput`."""
-    found: Trajectory = from_data(row.get("trajectory"), Trajectory, where="a rollout")
-    return found
 
 
 # ---- starting

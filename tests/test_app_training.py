@@ -14,10 +14,13 @@ from training_folders import add_checkpoint, add_final, rollout_rows, run_folder
 
 from app import api, training_api
 from app.runs import RunManager
+from orchestra_lib.codec import from_data
 from orchestra_lib.simulated_tasks import find
+from orchestra_lib.store.rollouts import StepRollouts, Worth
 from orchestra_lib.training import conducting, launching
 from orchestra_lib.training.launching import Launcher
 from orchestra_lib.training.run_folder import RunFolder, State
+from orchestra_lib.trajectory import Trajectory
 
 HERE = Path(__file__).parent
 PROGRAM = (sys.executable, str(HERE / "training_program.py"))
@@ -134,6 +137,22 @@ def test_rollouts_say_what_each_was_worth_and_open_as_runs(client):
     run = client.get(f"/api/runs/{opened}/trajectory").json()
     assert run["setting"]["task"]["text"] == found[1]["task"]
     assert client.get("/api/trajectories").json()["rows"][0]["simulated"] is True
+
+
+def test_all_rollouts_of_a_step_are_those_of_the_store(client):
+    folder = run_folder(client.home / "one", done=2, rollouts=(2,))
+    played = [from_data(row["trajectory"], Trajectory, where="test") for row in rollout_rows(1, groups=3, size=4)]
+    worth = Worth(reward=0.5, advantage=-1.0, kept=True)
+    StepRollouts(client.bench.home, folder.stored_as).put(1, [(one, worth) for one in played])
+    assert get(client, "/run", run="one")["stored_as"] == folder.stored_as
+    assert get(client, "/steps", run="one")["rollout_steps"] == [1, 2]
+    found = get(client, "/rollouts", run="one", step=1)["rollouts"]
+    assert [(one["id"], one["advantage"], one["why"]) for one in found] == [(one.id, -1.0, None) for one in played]
+    opened = client.post("/api/training/rollouts/open", json={"run": "one", "step": 1, "number": 3}).json()["id"]
+    run = client.get(f"/api/runs/{opened}/trajectory").json()
+    assert run["setting"]["group"] == played[3].setting.group
+    query = {"training_run": folder.stored_as, "training_step": 1}
+    assert len(client.get("/api/trajectories", params=query).json()["rows"]) == 12
 
 
 def test_a_rollout_that_cannot_be_read_is_told_and_the_others_stay(client):

@@ -28,7 +28,7 @@ export class Rollouts {
     const step = this.shown;
     if (changed) this.asked = null;
     if (step === null) {
-      put(host, el("section", { class: "wb-panel wb-state", "aria-label": "No rollouts" }, el("h2", { text: "No rollouts were kept" }), el("p", { text: "The setting keep_groups says of how many groups a step the rollouts stay; with 0 there are none." })));
+      put(host, el("section", { class: "wb-panel wb-state", "aria-label": "No rollouts" }, el("h2", { text: "No rollouts were kept" }), el("p", { text: "Those of a run in the home folder are kept in its store unless rollouts.store is off; of other folders keep_groups says of how many groups a step they stay." })));
       return;
     }
     const key = `${run.id} ${step}`;
@@ -56,7 +56,13 @@ export class Rollouts {
       el("label", { class: "wb-sel sm" }, picker),
       button(1, "›", "Next kept step (→)"),
       el("p", { class: "wb-note", text: `${plural(steps.length, "step")} with kept rollouts` }),
+      this.run.head.stored_as ? el("a", { class: "wb-link", href: this.stored, text: "All of this step among the trajectories" }) : null,
     );
+  }
+
+  /** Where the page of trajectories shows the rollouts of the step. */
+  get stored() {
+    return `/trajectories?${new URLSearchParams({ training_run: this.run.head.stored_as, training_step: this.shown })}`;
   }
 
   turn(by) {

@@ -88,7 +88,7 @@ class Launcher:
         measurer: Sequence[str] = (sys.executable, "-m", "orchestra_lib.training.evaluating"),
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._home, self._environ = home, environ
+        self.home, self._environ = home, environ
         self._program, self._measurer = tuple(program), tuple(measurer)
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._measured: dict[Path, subprocess.Popen[bytes]] = {}
@@ -96,7 +96,7 @@ class Launcher:
     @property
     def folder(self) -> Path:
         """Where the run folders lie."""
-        return self._home / TRAINING
+        return self.home / TRAINING
 
     def start(self, config: str, name: str, sets: Sequence[str] = (), *, beside: bool = False) -> Launch:
         """Train by a config that ships, with `sets` over it, into a new folder of this name.
@@ -173,7 +173,7 @@ class Launcher:
 
     def launches(self) -> tuple[Launch, ...]:
         """What was started from here, the newest first."""
-        found = [one for file in (self._home / _LAUNCHES).glob("*.json") if (one := _read(file)) is not None]
+        found = [one for file in (self.home / _LAUNCHES).glob("*.json") if (one := _read(file)) is not None]
         return tuple(sorted(found, key=lambda one: one.started_at, reverse=True))
 
     def launch(self, folder: Path) -> Launch | None:
@@ -207,7 +207,7 @@ class Launcher:
 
     def _spawn(self, command: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
         log.parent.mkdir(parents=True, exist_ok=True)
-        environ = {**self._environ, "ORCHESTRA_HOME": str(self._home), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
+        environ = {**self._environ, "ORCHESTRA_HOME": str(self.home), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
         try:
             with log.open("wb") as out:
                 return subprocess.Popen(  # a list and never a shell: each setting is one argument
@@ -229,10 +229,10 @@ class Launcher:
         return now is None or now == began
 
     def _file(self, name: str) -> Path:
-        return self._home / _LAUNCHES / f"{name}.json"
+        return self.home / _LAUNCHES / f"{name}.json"
 
     def _log(self, name: str) -> Path:
-        return self._home / _LAUNCHES / f"{name}.log"
+        return self.home / _LAUNCHES / f"{name}.log"
 
 
 def _flags(settings: Sequence[str]) -> list[str]:

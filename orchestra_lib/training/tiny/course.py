@@ -56,10 +56,11 @@ def setting_of(market: Market, sentence: str | None = None) -> Setting:
 
 
 def exercise_of(market: Market) -> Exercise:
-    """A market as an exercise."""
+    """A market as an exercise. Its rollouts share the experts, which count the calls of each run apart."""
+    experts = [SimulatedExpert(expert, name=name) for name, expert in market.experts.items()]
 
     def tools(number: int) -> Sequence[Tool]:
-        return [SimulatedExpert(expert, name=name) for name, expert in market.experts.items()]
+        return experts
 
     def grade(trajectory: Trajectory) -> bool | None:
         return compare_by_itself(trajectory.answer or "", market.task.reference)[1].outcome
