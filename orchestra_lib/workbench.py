@@ -20,6 +20,7 @@ from orchestra_lib.casting import TRY_OUT, Casting, Stage, edited
 from orchestra_lib.casting import Order as Order
 from orchestra_lib.casting import Visit as Visit
 from orchestra_lib.environment.domain_tools import domain_prices
+from orchestra_lib.episode_log import EpisodeLog
 from orchestra_lib.errors import BadInput, NewerSchema
 from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunStarted, TurnStarted, apply, fold
 from orchestra_lib.forking import restore, shared
@@ -132,8 +133,10 @@ class Workbench:
 
     async def _record(self, prepared: _Prepared, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
         setting, policy, tools = await self._restored(prepared), prepared.policy, prepared.tools
-        stream = loop.play(setting, policy, tools, artefacts=self.artefacts, cancel=cancel, history=prepared.history)
-        trajectory: Trajectory | None = None
+        log, kept, trajectory = EpisodeLog(setting, time.monotonic), list[Event](), None
+        stream = loop.play(
+            setting, policy, tools, artefacts=self.artefacts, cancel=cancel, history=prepared.history, log=log
+        )
         if setting.assigned is not None:
             await asyncio.to_thread(self.assignments.keep, setting.assigned)
         try:
@@ -144,9 +147,10 @@ class Workbench:
                         # Opened only now: a run that refuses to start leaves no record.
                         writer = writer or self.journal.open(setting.run_id)
                         await writer.keep(event)
-                        trajectory = apply(trajectory, event)
+                        kept.append(event)
                         yield event
-                    if writer is not None and trajectory is not None and grading.due(trajectory):
+                    trajectory = log.trajectory  # the fold of all that was kept
+                    if writer is not None and grading.due(trajectory):
                         graded = await self._graded(trajectory, after=event)
                         await writer.keep(graded)
                         trajectory = apply(trajectory, graded)
@@ -155,8 +159,8 @@ class Workbench:
                     if writer is not None:
                         writer.close()
         finally:
-            if trajectory is not None:
-                await self._shelf.put(trajectory)
+            if kept:
+                await self._shelf.put(fold(kept) if trajectory is None else trajectory)
 
     async def _graded(self, trajectory: Trajectory, *, after: Event) -> Graded:
         """The grade of a run that has just ended, while its journal is still open."""
@@ -280,6 +284,8 @@ class Workbench:
         specs = tuple(tool.spec for tool in tools)
         if any(spec.states_its_time for spec in specs):
             table = self.roster.experts.priced(table, specs)
+        if any(spec.third_party for spec in specs):
+            table = self.roster.mcp.priced(table, specs)
         priced = [name for spec in specs for name in spec.priced_names] + (
             [policy.spec.priced_as] if policy.spec.priced_as else []
         )
