@@ -20,6 +20,10 @@ class EpisodeLog:
         self._charged: list[Charge] = []
         self._spent: Spent | None = None
 
+    def begin(self) -> None:
+        """Count seconds from now on, and not from when this was made."""
+        self._start = self._clock()
+
     def now(self) -> float:
         """Seconds since the start."""
         return round(self._clock() - self._start, 6)

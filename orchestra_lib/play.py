@@ -15,11 +15,11 @@ from orchestra_lib import event as ev
 from orchestra_lib.budget import Budget
 from orchestra_lib.calling import GRACE_S, Caller, put_down
 from orchestra_lib.episode_log import EpisodeLog
-from orchestra_lib.errors import Fault, ProviderFault, WorldFault
+from orchestra_lib.errors import Fault, ProviderFault, WeightsFault, WorldFault
 from orchestra_lib.event import Event
 from orchestra_lib.generation import Channel, Generation
 from orchestra_lib.pricing import Attempt
-from orchestra_lib.protocols import ArtefactStore, Policy, Situation, Tool
+from orchestra_lib.protocols import ArtefactStore, Policy, PreparedPolicy, Situation, Tool
 from orchestra_lib.tool import ToolCall
 from orchestra_lib.trajectory import ORCHESTRATOR, Setting, StopReason, Trajectory
 
@@ -98,6 +98,10 @@ class _Episode:
         """Play to the end. A bug is raised once the record is complete."""
         self.cancelled = asyncio.ensure_future(self.cancel.wait())
         try:
+            if isinstance(self.policy, PreparedPolicy):
+                with contextlib.suppress(WeightsFault):  # the first move meets it again, and the record has it there
+                    await self.policy.prepare()
+                self.log.begin()
             self.log.emit(ev.RunStarted, setting=self.setting)
             self.log.copy(self.history)
             self.caller.recall(self.log.trajectory.turns)

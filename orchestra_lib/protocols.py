@@ -70,6 +70,16 @@ class ParticularPolicy(Policy, Protocol):
     def refusal(self, tools: Sequence[ToolSpec]) -> str | None: ...
 
 
+@runtime_checkable
+class PreparedPolicy(Policy, Protocol):
+    """A policy that has something to load before its first move, which is no part of a run's time.
+
+    `prepare` returns when it is there, at once where it was there already. Raises `WeightsFault`, as `act` then does.
+    """
+
+    async def prepare(self) -> None: ...
+
+
 @record
 class ToolResult:
     """What a tool hands back. `attempts` are given by tools that pay for models or services.
@@ -110,6 +120,13 @@ class SituatedTool(Tool, Protocol):
 
     def spec_for(self, arguments: Mapping[str, Any]) -> ToolSpec: ...
     async def call_in(self, situation: Situation, arguments: Mapping[str, Any]) -> ToolResult: ...
+
+
+@runtime_checkable
+class Describable(Tool, Protocol):
+    """A tool over a model, which can be offered by another description than its own: `described` is it by that one."""
+
+    def described(self, description: str) -> "Tool": ...
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from playing import Echo, MemoryArtefacts, events_of, run, setting
 
 from orchestra_lib.calling import OBSERVATION_CHARS
 from orchestra_lib.chat import CallStyle, messages
-from orchestra_lib.errors import BadInput, ModelMistake, ProviderFault, SandboxFault
+from orchestra_lib.errors import BadInput, ModelMistake, ProviderFault, SandboxFault, WeightsFault
 from orchestra_lib.event import fold
 from orchestra_lib.generation import Generation
 from orchestra_lib.limits import Limits
@@ -56,6 +56,26 @@ def test_every_tool_is_released_once_however_the_run_ends():
         with suppress(ValueError):
             run(Scripted(script), [echo])
         assert echo.released == ["run-1"]
+
+
+@pytest.mark.parametrize("fault", [None, WeightsFault("gone")])
+def test_what_a_policy_loads_before_its_first_move_is_no_part_of_the_run(fault):
+    now = [0.0]
+
+    class Loading(Scripted):
+        async def prepare(self):
+            now[0] += 7.0
+            if fault is not None:
+                raise fault
+
+    async def events():
+        policy = Loading([HI, "hi"] if fault is None else [fault])
+        stream = play(setting([Echo()]), policy, [Echo()], artefacts=MemoryArtefacts(), clock=lambda: now[0])
+        return [event async for event in stream]
+
+    events = asyncio.run(events())
+    assert {event.t_s for event in events} == {0.0}
+    assert fold(events).status == ("answered" if fault is None else "fault")
 
 
 @pytest.mark.parametrize(

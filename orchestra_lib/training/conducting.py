@@ -123,7 +123,7 @@ class Weights:
 
 
 class TrainedPolicy:
-    """A checkpoint as a `ParticularPolicy`: over simulated experts, whose descriptions state price, time and skills.
+    """A checkpoint as a `ParticularPolicy` and a `PreparedPolicy`: over simulated experts, whose descriptions state price, time and skills.
 
     Raises `WeightsFault` from `act` when it cannot be loaded.
     """
@@ -147,8 +147,12 @@ class TrainedPolicy:
             return f"{'; '.join(bad[:3])}. It was trained on simulated experts: take tools such as sim:small, or none"
         return None if tools else "there is no simulated expert on offer; take tools such as sim:small,sim:strongest"
 
+    async def prepare(self) -> None:
+        """Read the weights into memory, where they are not: torch alone takes seconds. Raises `WeightsFault`."""
+        await asyncio.to_thread(self._weights.loaded)
+
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
-        """The move of this turn; the first one of all waits for the weights."""
+        """The move of this turn."""
         mover = await asyncio.to_thread(self._weights.loaded)
         async with aclosing(mover.move(situation, self.spec)) as parts:
             async for part in parts:
