@@ -24,11 +24,11 @@ from typing import Any
 from benchmarks.claims import note, parser
 from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.errors import BadInput
-from orchestra_lib.evaluation.cells import Cells, play_cells, values_by_run
+from orchestra_lib.evaluation.cells import Cells, by_task, cells_of, values_by_run
 from orchestra_lib.evaluation.intervals import difference, figure, holm
-from orchestra_lib.evaluation.plan import Cell, Conditions
+from orchestra_lib.evaluation.plan import Cell, Conditions, Plan
 from orchestra_lib.evaluation.report import MEASURES, values_of
-from orchestra_lib.evaluation.running import Wanted
+from orchestra_lib.evaluation.running import Wanted, evaluate
 from orchestra_lib.evaluation.suites import SIMULATED, SIMULATED_TOOLS, Suite, load_suite
 from orchestra_lib.evaluation.worth import worths
 from orchestra_lib.policy.routing.outcomes import FOLDER, SHIPPED, Outcome
@@ -114,7 +114,9 @@ async def alone(home: Path, suite: Suite, tools: Sequence[str]) -> list[Outcome]
         for tool in tools:
             note(f"{suite.name}: {len(suite.items)} tasks with {tool} alone")
             cells = await _played(workbench, suite, (tool,), ("cheapest",), Preference(), 1, f"{tool} alone")
-            order = cells.plan.order(Cell(orchestrator="cheapest", item=suite.items[0], seed=0))
+            order = Plan(id=cells.report.id, conditions=cells.report.conditions).order(
+                Cell(orchestrator="cheapest", item=suite.items[0], seed=0)
+            )
             (name,) = (spec.name for spec in workbench.setting(order).tools)
             for item, (run,) in zip(suite.items, cells.grids["cheapest"], strict=True):
                 if run is not None and run.ended and run.outcome is not None:
@@ -151,21 +153,16 @@ async def _played(
     folder = workbench.home / "evaluations" / f"{suite.name} {what}".replace(":", "-").replace("/", "-")
     conditions = Conditions(suite=suite.name, tools=tuple(tools), preference=preference)
     wanted = Wanted(suite=suite, conditions=conditions, orchestrators=tuple(names), seeds=seeds)
-    cells = await play_cells(workbench, wanted, folder, told=lambda step: None)
-    assert cells is not None
-    return cells
+    report = await evaluate(workbench, wanted, folder, begins=lambda outlook: True, told=lambda step: None)
+    assert report is not None
+    return cells_of(workbench.store, wanted, report)
 
 
 def _rows(
     workbench: Workbench, cells: Cells, preference: Preference, beside: str, given: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     grids, report = cells.grids, cells.report
-    groups = {
-        f"{task}/{seed}": [run.run_id for grid in grids.values() if (run := grid[task][at]) is not None]
-        for task in range(report.tasks)
-        for at, seed in enumerate(report.seeds)
-    }
-    worth = worths(workbench.store, groups, preference)
+    worth = worths(workbench.store, by_task(grids), preference)
     reward = {name: values_by_run(grid, worth) for name, grid in grids.items()}
     apart = {name: difference(values, reward[beside]) for name, values in reward.items() if name != beside}
     adjusted = dict(zip(apart, holm([one.p for one in apart.values()]), strict=True))

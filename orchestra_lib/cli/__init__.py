@@ -11,6 +11,7 @@ import typer
 
 from orchestra_lib.cli import (
     bias,
+    credit,
     domains,
     evaluate,
     grade,
@@ -40,7 +41,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for room in (running, records, reward, bias, grade, lab, evaluate, synth, train, models, machine, serve):
+for room in (running, records, reward, bias, grade, lab, evaluate, credit, synth, train, models, machine, serve):
     for name, command in room.COMMANDS.items():
         app.command(name)(command)
 for name, nouns in {

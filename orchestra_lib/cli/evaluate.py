@@ -172,9 +172,8 @@ def _choice(
     )
 
 
-async def _played(
-    study: Study, out: Path | None, crew: Crew | None, *, dry_run: bool
-) -> tuple[StudyReport, Path] | None:
+def stoppable() -> asyncio.Event:
+    """What Ctrl-C sets the first time, in the loop that runs; the second ends the program."""
     cancel, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def stop() -> None:
@@ -183,6 +182,13 @@ async def _played(
         loop.remove_signal_handler(signal.SIGINT)
 
     loop.add_signal_handler(signal.SIGINT, stop)
+    return cancel
+
+
+async def _played(
+    study: Study, out: Path | None, crew: Crew | None, *, dry_run: bool
+) -> tuple[StudyReport, Path] | None:
+    cancel = stoppable()
     workbench = Workbench(home())
     conducting.join(workbench.roster, workbench.home)
 

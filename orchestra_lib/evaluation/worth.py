@@ -16,6 +16,13 @@ from orchestra_lib.trajectory import StopReason
 _RUNS = """SELECT id, status, outcome, cost_usd, latency_s, simulated, tools, uses FROM trajectories
 WHERE id IN (SELECT unnest($ids::VARCHAR[]))"""
 
+_CALLED = "SELECT id, called FROM trajectories WHERE id IN (SELECT unnest($ids::VARCHAR[]))"
+
+
+def called_in(store: Store, runs: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The tools that each run called, by their names."""
+    return {row["id"]: frozenset(row["called"] or ()) for row in store.select(_CALLED, {"ids": sorted(runs)})}
+
 
 def worths(store: Store, groups: Mapping[str, Iterable[str]], preference: Preference) -> dict[str, float | None]:
     """The reward of each run by its id; the ids of a group stand under any name.
