@@ -9,6 +9,7 @@ from app.compared_rewards import Group, rewards_view
 from orchestra_lib.alignment import Difference, Pair, align, align_turns
 from orchestra_lib.comparing import SHOWN_CHARS, arguments_text, deltas, first_difference
 from orchestra_lib.record import record
+from orchestra_lib.stated_time import as_stated
 from orchestra_lib.textdiff import Pieces, text_diff
 from orchestra_lib.trajectory import Call, Trajectory, Turn
 
@@ -43,7 +44,8 @@ def comparison(a: Trajectory, b: Trajectory, *, by: By = By.CALL, group: Group |
 
 
 def side_view(run: Trajectory) -> Data:
-    """The head of one trajectory and its score."""
+    """The head of one trajectory and its score, on the axis of the seconds that experts state."""
+    run = as_stated(run)
     last = max((turn.finished_s or turn.started_s for turn in run.turns), default=0.0)
     return {
         "id": run.id,

@@ -40,7 +40,7 @@ def _first(base: Trajectory, run: Trajectory) -> str:
 def _facts(runs: Sequence[Trajectory]) -> list[Data]:
     made: tuple[tuple[str, str, Callable[[Trajectory], Value]], ...] = (
         ("Cost", "usd", lambda run: run.bill().cost_usd),
-        ("Time", "seconds", lambda run: run.finished_s),
+        ("Time", "seconds", lambda run: run.latency_s),
         ("Turns", "count", lambda run: len(run.turns)),
         ("Calls", "count", lambda run: len(run.calls)),
         ("Failed calls", "count", _failed),

@@ -101,7 +101,7 @@ class Setting:
         return next((spec for spec in self.tools if spec.name == name), None)
 
 
-def _stated_more_s(turn: "Turn", stating: Collection[str]) -> float:
+def stated_more_s(turn: "Turn", stating: Collection[str]) -> float:
     """How much longer the calls of a turn would have taken, had these tools waited."""
     passed_s, stated_s = 0.0, 0.0
     for call in turn.calls:
@@ -195,7 +195,7 @@ class Trajectory:
         stating = {spec.name for spec in self.setting.tools if spec.states_its_time}
         if self.finished_s is None or not stating:
             return self.finished_s
-        return round(math.fsum((self.finished_s, *(_stated_more_s(turn, stating) for turn in self.turns))), 6)
+        return round(math.fsum((self.finished_s, *(stated_more_s(turn, stating) for turn in self.turns))), 6)
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -25,6 +25,7 @@ import { readWeights } from "./rewardlink.js";
 import * as keys from "./keys.js";
 
 const CLOCK_MS = 200;
+const LOADING_MS = 400; // a policy that is in memory already needs no word
 const BETWEEN_MS = 500; // so that the sliders of a demonstration are seen to move
 const SCORE_PADDING_PX = 8;
 const pageOf = (id, turn = null) =>
@@ -248,6 +249,10 @@ class Live {
   /** Start a run and show it; returns its id, or null when it was refused. */
   async start(order) {
     byId("run").disabled = true;
+    const loading = setTimeout(() => {
+      const words = "Loading the policy… The run and its clock begin when it is there.";
+      if (order.orchestrator?.startsWith("trained:")) byId("orchestrator-note").textContent = words;
+    }, LOADING_MS);
     try {
       const { id } = await postJson("/api/runs", order);
       byId("task").blur(); // from here on the keys are for the turns
@@ -259,6 +264,7 @@ class Live {
       this.composer.refuse(error.message);
       return null;
     } finally {
+      clearTimeout(loading);
       this.composer.drawNote();
     }
   }

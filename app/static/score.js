@@ -9,13 +9,18 @@ const LANES = ["basic", "specialist", "generalist", "domain"];
 const FAILED = new Set(["error", "timeout", "rejected"]);
 const STEPS = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
-/** Spans of a run: what the orchestrator thought and what it called, in seconds. */
+/**
+ * Spans of a run: what the orchestrator thought and what it called, in seconds. Where experts state theirs and do not
+ * wait, a call lasts what it states and all that follows its turn comes later by as much; `later` is how much in all.
+ */
 function spansOf(run) {
   const thinking = [];
   const calls = [];
+  let later = 0;
   for (const turn of run.turns) {
     const end = turn.generated ?? turn.finished ?? run.now;
-    thinking.push({ start: turn.started, end, live: turn.generated === null && !run.finished, turn: turn.index });
+    thinking.push({ start: turn.started + later, end: end + later, live: turn.generated === null && !run.finished, turn: turn.index });
+    let [passed, stated] = [0, 0];
     for (const call of turn.calls) {
       if (call.started === null) continue;
       const spec = run.tool(call.tool);
@@ -23,14 +28,21 @@ function spansOf(run) {
         kind: spec.kind,
         title: spec.title,
         turn: turn.index,
-        start: call.started,
+        start: call.started + later,
         state: call.state,
-        end: call.observation?.finished_s ?? run.now,
+        end: later + (call.observation ? call.started + lasted(run, call) : run.now),
       });
+      if (!call.observation) continue;
+      passed = Math.max(passed, call.observation.finished_s);
+      stated = Math.max(stated, call.started + lasted(run, call));
     }
+    later += stated - passed;
   }
-  return { thinking, calls };
+  return { thinking, calls, later };
 }
+
+/** Seconds of a call that has ended; a run that was made on the axis of what is stated has them in its times. */
+const lasted = (run, call) => run.lasted?.(call) ?? call.observation.finished_s - call.started;
 
 /**
  * Draw the score of a run into `host`, as wide as it is. Two runs side by side share an axis by the same
@@ -43,13 +55,14 @@ export function drawScore(host, run, { seconds: shared, kinds, width: given } = 
     host.replaceChildren(el("p", { class: "wb-note", text: `Nothing to draw: ${NO_TIMES}.` }));
     return;
   }
-  const { thinking, calls } = spansOf(run);
+  const { thinking, calls, later } = spansOf(run);
   const used = kinds ?? new Set(calls.map((call) => call.kind));
   const lanes = ["orch", ...LANES.filter((kind) => used.has(kind))];
   if (lanes.length === 1) lanes.push("basic");
   const [row, left, right] = [narrow ? 17 : 19, narrow ? 26 : 92, 40];
   const bottom = lanes.length * row + 2;
-  const span = Math.max(shared ?? (run.finished ? run.now : run.now * 1.06), 0.2);
+  const now = run.now + later;
+  const span = Math.max(shared ?? (run.finished ? now : now * 1.06), 0.2);
   const x = (t) => left + (t / span) * (width - left - right);
   const middle = (kind) => lanes.indexOf(kind) * row + row / 2 + 2;
   const drawing = svg("svg", {
@@ -57,7 +70,7 @@ export function drawScore(host, run, { seconds: shared, kinds, width: given } = 
     viewBox: `0 0 ${width} ${bottom + 18}`,
     height: bottom + 18,
     role: "img",
-    "aria-label": sentence(run, calls),
+    "aria-label": sentence(run, calls, now),
   });
   drawing.append(
     hatches(),
@@ -68,7 +81,7 @@ export function drawScore(host, run, { seconds: shared, kinds, width: given } = 
   const labelled = new Map();
   for (const bar of seen(calls, x, (call) => `${call.kind} ${look(call)}`))
     drawing.append(...callBar(bar, x, middle(bar.kind), row - 6, labelled));
-  if (run.stop !== "answered") drawing.append(...nowLine(run, x(run.now), bottom, width));
+  if (run.stop !== "answered") drawing.append(...nowLine(run, x(now), bottom, width));
   host.replaceChildren(drawing);
 }
 
@@ -86,9 +99,9 @@ function seen(bars, x, lane) {
 
 const look = (bar) => (FAILED.has(bar.state) ? "failed" : bar.state === "running" ? "running" : "done");
 
-function sentence(run, calls) {
+function sentence(run, calls, now) {
   const failed = calls.filter((call) => FAILED.has(call.state)).length;
-  return `Score: ${count(run.turns.length)} turns, ${count(calls.length)} calls, ${failed} failed, ${seconds(run.now)}`;
+  return `Score: ${count(run.turns.length)} turns, ${count(calls.length)} calls, ${failed} failed, ${seconds(now)}`;
 }
 
 function hatches() {
