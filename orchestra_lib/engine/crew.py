@@ -82,9 +82,10 @@ class Crew:
             ) from None
         self.places = tuple(places)
         if alike:
-            self._compare()
+            self.compare()
 
-    def _compare(self) -> None:
+    def compare(self) -> None:
+        """Raises `BadInput` where a node has another version of the project, or other settings."""
         ours = (code_of(), settings_of(self.home))
         for one in self.places:
             if one.code != ours[0]:
