@@ -14,6 +14,7 @@ and is raised at once. `BadInput` is the person's: one clear line, exit code 2.
         │   └── ContextOverflow    the conversation is longer than the model takes
         ├── SandboxFault       no isolation can be had, or it broke
         ├── WeightsFault       weights missing, half or corrupted
+        ├── ServerFault        an MCP server is gone, slow or lies
         ├── StoreFault         disk full, file locked, journal unreadable
         └── WorkerFault        a process of the engine ended again and again
 """
@@ -74,6 +75,12 @@ class WeightsFault(WorldFault):
     """Model weights are not here yet, or failed their hash."""
 
     kind = "weights"
+
+
+class ServerFault(WorldFault):
+    """An MCP server cannot be reached, broke off, or is not what it was when its tools were added."""
+
+    kind = "mcp"
 
 
 class StoreFault(WorldFault):

@@ -38,6 +38,7 @@ from orchestra_lib.store.recordings import Recordings
 from orchestra_lib.tool import RECORDED, ToolSpec
 from orchestra_lib.toolkit.code_interpreter import CodeInterpreter
 from orchestra_lib.toolkit.local_search import LocalSearch
+from orchestra_lib.toolkit.mcp.servers import McpServers
 from orchestra_lib.toolkit.model_tool import coder, generalist
 from orchestra_lib.toolkit.retrieval import LocalRetriever
 from orchestra_lib.toolkit.web_search import WebSearch
@@ -119,6 +120,7 @@ class Roster:
             "generalist": (generalist(self._models[GENERALIST]), partial(self._missing, GENERALIST)),
             **tools_of(self.endpoints),
         }
+        self.mcp = McpServers(home, environ)
         self.experts = Experts(home, environ, self.chat_model)
         self.descriptions = DescriptionBook(home)
 
@@ -132,14 +134,14 @@ class Roster:
 
     def tools(self) -> tuple[tuple[ToolSpec, str | None], ...]:
         """Every tool, and why it is off now."""
-        own = [(tool, off()) for tool, off in self._tools.values()]
+        own = [(tool, off()) for tool, off in self._all_tools().values()]
         used = self.descriptions.in_use()
         return tuple((self._described(tool, used).spec, off) for tool, off in (*own, *self.experts.tools()))
 
     def remote(self) -> frozenset[str]:
         """The tools that send what they are asked to another machine."""
         away = {tool_name(one) for one in self.endpoints if one.tool and not self.endpoints.here(one.name)}
-        return frozenset({"web_search", *away} & self._tools.keys())
+        return frozenset({"web_search", *away} & self._tools.keys() | self.mcp.tools().keys())
 
     def chat_models(self) -> tuple[tuple[str, str | None], ...]:
         """Every name that `chat_model` knows, the embedded ones first, and why it is off now."""
@@ -149,9 +151,13 @@ class Roster:
         offer = self._endpoint_offer()
         return (*own, *local, *found, (offer.name, offer.off))
 
+    def _all_tools(self) -> dict[str, tuple[Tool, Callable[[], str | None]]]:
+        """Those of the MCP servers too; a name that is taken here is not theirs."""
+        return self._tools | {name: pair for name, pair in self.mcp.tools().items() if name not in self._tools}
+
     def add(self, tool: Tool) -> None:
         """Offer one more tool, which is always on. Raises `BadInput` when its name is taken."""
-        if tool.spec.name in self._tools:
+        if tool.spec.name in self._all_tools():
             raise BadInput(f"there is a tool {tool.spec.name!r} already; rename yours")
         self._tools[tool.spec.name] = (tool, lambda: None)
 
@@ -180,7 +186,8 @@ class Roster:
 
     def tool(self, name: str) -> Tool:
         """One tool, also a simulated or recorded expert. Raises `KeyError` for an unknown name."""
-        tool = self._tools[name][0] if name in self._tools else self.experts.tool(name)
+        own = self._all_tools()
+        tool = own[name][0] if name in own else self.experts.tool(name)
         return self._described(tool, self.descriptions.in_use())
 
     def asked(self, name: str) -> Tool | None:
@@ -432,8 +439,9 @@ class Roster:
             _log.warning("%s", error)
 
     async def close(self) -> None:
-        """Stop fetching and end the models' processes that this program started."""
+        """Stop fetching and end the processes of models and MCP servers that this program started."""
         self._cancel_fetch.set()
+        await self.mcp.close()
         for stop in (*(model.stop for model in self._models.values()), self._local.stop):
             with suppress(WorldFault):
                 await asyncio.to_thread(stop)

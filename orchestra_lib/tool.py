@@ -42,7 +42,8 @@ class ToolSpec:
     loop's own cap. `typical_latency_s` is a measured or published median, None when nobody measured it.
     `simulated` marks a tool whose answers come from a stated profile and not from the thing it names.
     `source` is where a user's own function was loaded from, as `path/file.py:function`. `parallel` is how many
-    calls of this tool a run makes at once, None for as many as the run may.
+    calls of this tool a run makes at once, None for as many as the run may. `third_party` names the MCP
+    server whose tool it is: what it says of itself is that server's word, and what it is asked goes there.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ToolSpec:
     observation_chars: int | None = None
     source: str | None = None
     parallel: int | None = None
+    third_party: str | None = None
 
     def __post_init__(self) -> None:
         if self.name in PAYEES:

@@ -28,6 +28,7 @@ from orchestra_lib.cli import (
     serve,
     synth,
     tasks,
+    tools,
     train,
 )
 from orchestra_lib.cli.terminal import complain
@@ -51,6 +52,7 @@ for name, nouns in {
     **preferences.COMMANDS,
     **domains.COMMANDS,
     **tasks.COMMANDS,
+    **tools.COMMANDS,
 }.items():
     app.add_typer(nouns, name=name)
 
