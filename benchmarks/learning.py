@@ -3,6 +3,7 @@
     python -m benchmarks.learning --json           # measures the shipped checkpoints
     python -m benchmarks.learning --train          # trains warm start and GRPO of every seed first: about an hour
     python -m benchmarks.learning --train grpo     # from the warm starts that are there
+    python -m benchmarks.learning --keep           # also writes what the Training page shows of the shipped policy
 
 Everything here is simulated. Learned policies sample at temperature 1, as in training. A seed is a warm start from
 scratch, a GRPO run from it, and held-out markets of its own, which every contestant plays with the same lots. Figures
@@ -15,9 +16,12 @@ import asyncio
 import json
 import math
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
@@ -25,6 +29,7 @@ from typing import Any
 
 from benchmarks.claims import Claim, Rival, note, parser, show
 from orchestra_lib.paths import DATA
+from orchestra_lib.training.run_folder import EVALUATION
 from orchestra_lib.training.tiny.evaluation import Mean, PolicyOf, compared, held_out, play_all, scripted, summary
 from orchestra_lib.training.tiny.market import AIMS, DRAWS, SEEN
 
@@ -43,6 +48,7 @@ def main() -> None:
     options.add_argument("--folder", type=Path, default=DATA / "checkpoints")
     options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     options.add_argument("--markets", type=int, default=400, help="held-out markets of each kind")
+    options.add_argument("--keep", action="store_true", help="write evaluation.json beside the policy that ships")
     chosen = options.parse_args()
     count = 8 if chosen.quick else chosen.markets
     seeds = chosen.seeds[:2] if chosen.quick else chosen.seeds
@@ -51,6 +57,8 @@ def main() -> None:
         for stage in chosen.train or STAGES:
             TRAIN[stage](seed, chosen.folder)
     found = {kind: measured(kind, count, seeds, chosen.folder) for kind in DRAWS}
+    if chosen.keep:
+        keep(found, count, seeds, chosen.folder)
     if chosen.json:
         print(*map(json.dumps, _told(found)), sep="\n")
     else:
@@ -195,6 +203,39 @@ def claims(found: Mapping[str, Mapping[str, Figures]], grpo_minutes: Sequence[fl
     return made
 
 
+def keep(found: Mapping[str, Mapping[str, Figures]], count: int, seeds: Sequence[int], folder: Path) -> None:
+    """Write it where the Training page looks, and how it was made. `changes` are of each seed to its own warm start."""
+    changes = {kind: _changes(one["trained"], one["warm start"]) for kind, one in found.items()}
+    figures = {kind: {name: _means(one) for name, one in by.items()} for kind, by in found.items()}
+    command = f"python -m benchmarks.learning {' '.join(sys.argv[1:])}"
+    made = {"command": command, "at": datetime.now(UTC).isoformat(timespec="seconds"), "commit": _commit()}
+    told = {"simulated": True, "markets": count, "over": "seeds", "seeds": list(seeds), "made": made}
+    text = json.dumps({**told, "figures": figures, "changes": changes}, indent=1)
+    (place(folder, seeds[0], "grpo") / EVALUATION).write_text(text + "\n", "utf-8")
+
+
+def _means(one: Figures) -> dict[str, Any]:
+    return {figure: asdict(over_seeds(values)) for figure, values in one.items()}
+
+
+def _changes(after: Figures, before: Figures) -> dict[str, Any]:
+    """The ratio of each figure to that of the same seed before; none where one of those is 0."""
+    pairs = {figure: list(zip(after[figure], before[figure], strict=True)) for figure in after}
+    known = {figure: values for figure, values in pairs.items() if all(was for _, was in values)}
+    return {figure: asdict(over_seeds([now / was for now, was in values])) for figure, values in known.items()}
+
+
+def _commit() -> str | None:
+    """The commit that is measured, None where there is no Git."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, cwd=DATA.parent, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
 def _complies(contestants: Mapping[str, Figures], kind: str, aim: str) -> Claim:
     own = over_seeds(contestants["trained"][f"{aim} compliance"])
     rules = ", ".join(f"{name} {fmean(contestants[name][f'{aim} compliance']):.2f}" for name in (*_RULES, "oracle"))
@@ -245,7 +286,7 @@ def _told(found: Mapping[str, Mapping[str, Figures]]) -> list[dict[str, Any]]:
             "simulated": True,
             "kind": kind,
             "contestant": name,
-            "figures": {figure: asdict(over_seeds(values)) for figure, values in one.items()},
+            "figures": _means(one),
         }
         for kind, contestants in found.items()
         for name, one in contestants.items()
