@@ -181,7 +181,7 @@ class Casting:
             return tuple(self._roster.tool(name) for name, why in off.items() if why is None)
         chosen: dict[str, Tool] = {}
         for name in names:
-            tool = self._roster.experts.asked(name) if name.startswith(ON_REQUEST) else None
+            tool = self._roster.asked(name) if name.startswith(ON_REQUEST) else None
             if tool is None:
                 if name not in off:
                     raise BadInput(f"there is no tool {name!r}; the tools are {', '.join(off)}")

@@ -100,7 +100,8 @@ class Experts:
 
         The table's own rows win.
         """
-        stated = [one.profile for one in self._simulated.values() if one.spec in specs]
+        offered = {spec.priced_as for spec in specs if spec.simulated}
+        stated = [one.profile for one in self._simulated.values() if one.profile.priced_as in offered]
         profiles = price_table(stated, name=table.name, dated=table.dated)
         paid = {
             spec.priced_as: row

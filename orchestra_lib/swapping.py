@@ -5,15 +5,15 @@ prices and the skills that are told of the experts each moved round by one or mo
 with the expert.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import TypeVar
 
-from orchestra_lib import grading
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import fold
+from orchestra_lib.keeping import kept, play_all
 from orchestra_lib.limits import Limits
 from orchestra_lib.play import play
 from orchestra_lib.preference import Preference, describe
@@ -26,7 +26,6 @@ from orchestra_lib.simulated_tasks import SimulatedTask, simulated_tasks
 from orchestra_lib.swap_pairs import ASPECTS
 from orchestra_lib.toolkit.simulated import SimulatedExpert
 from orchestra_lib.trajectory import Setting, Trajectory
-from orchestra_lib.unfolding import unfold
 from orchestra_lib.workbench import Workbench, new_run_id
 
 EXPERTS = ("small", "mid", "maths", "strongest")
@@ -90,29 +89,13 @@ async def play_swaps(workbench: Workbench, swap: Swap, *, jobs: int = 8) -> Asyn
     sample = _tools(_seats(profiles, swap.names, BASE, 1))
     if isinstance(policy, ParticularPolicy) and (why := policy.refusal([tool.spec for tool in sample])) is not None:
         raise BadInput(f"{swap.orchestrator} cannot be swapped: {why}")
-    places = asyncio.Semaphore(jobs)
-
-    async def one(task: SimulatedTask, version: str) -> Trajectory:
-        async with places:
-            return await _one(workbench, policy, profiles, swap, task, version)
-
     todo = [
-        asyncio.create_task(one(task, version))
+        partial(_one, workbench, policy, profiles, swap, task, version)
         for task in simulated_tasks(swap.seed, swap.tasks, first=swap.first)
         for version in VERSIONS
     ]
-    played: list[str] = []
-    try:
-        for ended in asyncio.as_completed(todo):
-            run = await ended
-            played.append(run.id)
-            yield run
-    finally:
-        for task in todo:
-            task.cancel()
-        await asyncio.gather(*todo, return_exceptions=True)
-        if played:
-            workbench.store.tag(played, TAG)
+    async for run in play_all(workbench, todo, tags=(TAG,), jobs=jobs):
+        yield run
 
 
 async def _one(
@@ -140,17 +123,7 @@ async def _one(
         seed=1_000 * task.number + VERSIONS.index(version),
     )
     run = fold([event async for event in play(setting, policy, tools, artefacts=workbench.artefacts)])
-    return await _kept(workbench, run)
-
-
-async def _kept(workbench: Workbench, run: Trajectory) -> Trajectory:
-    workbench.journal.put(unfold(run))
-    workbench.journal.sync()
-    workbench.store.add(run)
-    if grading.due(run):
-        await workbench.grade(run.id, grading.Wish())
-        return workbench.store.get(run.id)
-    return run
+    return await kept(workbench, run)
 
 
 def _seats(profiles: Sequence[Profile], names: Sequence[str], version: str, by: int) -> list[_Seat]:
@@ -171,7 +144,7 @@ def _round(items: Sequence[T], by: int) -> list[T]:
 
 def _tools(seats: Sequence[_Seat]) -> tuple[Tool, ...]:
     return tuple(
-        SimulatedExpert(seat.profile, name=seat.name, price=seat.priced.price, described=seat.words) for seat in seats
+        SimulatedExpert(seat.profile, name=seat.name, price=seat.priced.price).described(seat.words) for seat in seats
     )
 
 

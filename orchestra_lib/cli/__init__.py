@@ -12,6 +12,7 @@ import typer
 from orchestra_lib.cli import (
     bias,
     credit,
+    describe,
     domains,
     evaluate,
     grade,
@@ -42,7 +43,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for room in (running, records, reward, bias, grade, lab, evaluate, credit, synth, train, models, machine, serve):
+for room in (
+    running, records, reward, bias, describe, grade, lab, evaluate, credit, synth, train, models, machine, serve,
+):  # fmt: skip
     for name, command in room.COMMANDS.items():
         app.command(name)(command)
 for name, nouns in {

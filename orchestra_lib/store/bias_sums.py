@@ -29,12 +29,16 @@ MOST_SWAPS = 20_000
 SLICES = ("kind", "difficulty", "domain", "turn")
 Row = Mapping[str, Any]
 
+NOBODY = ("try-out", "describe")
+"""Orchestrators of runs in which nobody chose: a person, or a trial, asked one tool."""
+
 _NUMBER = "CASE WHEN regexp_full_match(task_id, 'simulated-[0-9]+-[0-9]+') THEN split_part(task_id, '-', 3)::BIGINT END"
 _PLACED = f"""SELECT id, started_at, orchestrator, status, outcome, cost_usd, simulated, nominal, offers, described,
     uses, path, preference, domain, hash(task) AS task,
     list_extract({list(KINDS)}, (number % {len(KINDS)} + 1)::INTEGER) AS kind,
     list_extract({list(DIFFICULTIES)}, (number // {len(KINDS)} % {len(DIFFICULTIES)} + 1)::INTEGER) AS difficulty,
-    FROM (SELECT *, {_NUMBER} AS number FROM trajectories WHERE offers IS NOT NULL AND status <> 'running')"""  # noqa: S608  # our own words
+    FROM (SELECT *, {_NUMBER} AS number FROM trajectories WHERE offers IS NOT NULL AND status <> 'running'
+        AND orchestrator NOT IN {NOBODY})"""  # noqa: S608  # our own words
 _USED = """used AS (
     SELECT orchestrator, task, setup, u.model AS model, u.calls AS calls, u.usd AS usd, u.seconds AS seconds
     FROM (SELECT orchestrator, task % $groups::UBIGINT AS task, setup, unnest(uses) AS u FROM runs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.errors import ModelMistake
@@ -30,6 +31,10 @@ class ModelTool:
     @property
     def spec(self) -> ToolSpec:
         return self._spec
+
+    def described(self, description: str) -> "ModelTool":
+        """The same model by another description."""
+        return ModelTool(replace(self._spec, description=description), self._model, self._system)
 
     async def call(self, arguments: Mapping[str, Any], *, run_id: str) -> ToolResult:
         question: str = arguments["question"]

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ class SimulatedExpert:
     It is right by the reference of the task, whatever it is asked, with the chance that `profile` states for the
     task's kind and difficulty, which `place` tells. Draws follow `seed`, or the seed of the run, or its id where
     it has none: call n of an expert about a task always comes to the same. Seconds are reported on the bill and not
-    waited for, unless it `sleeps`. `name`, `price` and `described` stand in for the profile's own in the spec.
+    waited for, unless it `sleeps`. `name` and `price` stand in for the profile's own in the spec.
     Raises `ProviderFault` when the profile's endpoint fails by lot, and for a task without a reference.
     """
 
@@ -54,14 +55,18 @@ class SimulatedExpert:
         sleeps: bool = False,
         price: Price | None = None,
         figures: bool = True,
-        described: str | None = None,
         place: Callable[[Task], Placed] = placed,
     ) -> None:
         self.profile = profile
-        spec = spec_of(profile, name=name, price=price, figures=figures)
-        self.spec = spec if described is None else replace(spec, description=described)
+        self.spec = spec_of(profile, name=name, price=price, figures=figures)
         self._seed, self._sleeps, self._place = seed, sleeps, place
         self._begun: Counter[tuple[str, int]] = Counter()
+
+    def described(self, description: str) -> "SimulatedExpert":
+        """The same expert by another description; both count their calls together."""
+        other = copy(self)
+        other.spec = replace(self.spec, description=description)
+        return other
 
     def spec_for(self, arguments: Mapping[str, Any]) -> ToolSpec:
         """The same for every question."""
