@@ -53,7 +53,7 @@ class StoreQueries(ABC):
         way = "DESC" if after is None else "ASC"
         order = f"ORDER BY started_at {way}, id {way} LIMIT {limit}"
         found = self._read(f"SELECT {COLUMNS} FROM trajectories WHERE {clause} {order}", parameters)  # noqa: S608
-        return tuple(summary(row) for row in (found if after is None else reversed(found)))
+        return tuple(self._summary(row) for row in (found if after is None else reversed(found)))
 
     def each(self, wanted: Filter = _EVERYTHING) -> Iterator[Trajectory]:
         """The whole trajectories behind a filter, newest first; one that goes meanwhile is left out."""
@@ -68,7 +68,7 @@ class StoreQueries(ABC):
     def _whole(self, run_ids: Sequence[str]) -> Iterator[Trajectory]:
         sql = "SELECT id, raw FROM trajectories WHERE id IN (SELECT unnest($ids)) ORDER BY started_at DESC, id DESC"
         for row in self._read(sql, {"ids": list(run_ids)}):
-            yield from_data(json.loads(row["raw"]), Trajectory, where=f"run {row['id']}")
+            yield self._record(row["id"], row["raw"])
 
     def count(self, wanted: Filter = _EVERYTHING) -> int:
         """How many trajectories a filter lets through."""
@@ -106,12 +106,18 @@ class StoreQueries(ABC):
         found = self._read("SELECT raw FROM trajectories WHERE id = $id", {"id": run_id})
         if not found:
             raise self._missing(run_id)
-        return from_data(json.loads(found[0]["raw"]), Trajectory, where=f"run {run_id}")
+        return self._record(run_id, found[0]["raw"])
 
     def select(self, sql: str, parameters: dict[str, Any]) -> Sequence[dict[str, Any]]:
         """The rows of a reading statement of this project's own. Raises `StoreFault`."""
         self._refresh()
         return self._read(sql, parameters)
+
+    def arrow(self, sql: str, parameters: Mapping[str, Any]) -> Any:
+        """The rows of such a statement as a `pyarrow.Table`, for those who write them down."""
+        self._refresh()
+        with self._cursor() as cursor:
+            return cursor.sql(sql, params=dict(parameters)).to_arrow_table()
 
     def query(
         self,
@@ -176,6 +182,12 @@ class StoreQueries(ABC):
     @abstractmethod
     def _cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """A cursor for one thread. Raises `StoreFault` for a store that is closed."""
+
+    def _summary(self, row: Mapping[str, Any]) -> Summary:
+        return summary(row)
+
+    def _record(self, run_id: str, raw: str) -> Trajectory:
+        return from_data(json.loads(raw), Trajectory, where=f"run {run_id}")
 
     def _read(self, sql: str, parameters: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
         return self._fetch(sql, parameters)
