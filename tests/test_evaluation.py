@@ -136,6 +136,9 @@ def test_an_endpoint_that_dies_halfway_is_given_up_and_gone_on_with_later(tmp_pa
     assert (one.done, made.complete) == (20, False)
     assert "connection refused" in broken.given_up
     assert broken.figures["accuracy"].of == 8, "a fault says nothing about the orchestrator"
+    assert broken.rates["faults"].mean == pytest.approx(5 / 13)
+    assert broken.rates["faults"].low < 5 / 13 < broken.rates["faults"].high
+    assert {*broken.rates} == {"ungraded", "faults", "answered", "fault"}
     steps = []
     again = evaluated(tmp_path, suite, others=Others(broken=Broken(99), one=fine), told=steps.append, **asked)
     assert (len(steps), again.complete, again.lines[0].done, again.played_again) == (12, True, 20, 5)

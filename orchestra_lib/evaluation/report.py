@@ -36,7 +36,8 @@ class Line:
 
     Cost is in US cents, latency in minutes, each of one task. `solved_of_done` counts ungraded runs as not solved, the
     least that the accuracy can be. In `tool_failures` runs a call failed, timed out or was refused. `undecided` tasks
-    were solved with some seeds and not with others. `given_up` says why the rest was not played.
+    were solved with some seeds and not with others. `rates` are shares of the runs that ended, also by a fault:
+    `ungraded`, `faults`, and each of `stops`. `given_up` says why the rest was not played.
     """
 
     orchestrator: str
@@ -50,6 +51,7 @@ class Line:
     solved_of_done: float | None
     undecided: int
     figures: Mapping[str, Figure]
+    rates: Mapping[str, Figure]
     stops: Mapping[str, int]
     prices: tuple[str, ...]
     simulated: bool
@@ -153,6 +155,7 @@ def _line(name: str, grid: Grid, given_up: str | None) -> Line:
             what: figure(values_of(grid, value), len(done), shares=what == "accuracy")
             for what, value in MEASURES.items()
         },
+        rates=_rates(grid, sorted({one.status for one in (*done, *faulted)})),
         stops=dict(sorted(Counter(one.status for one in played).items())),
         prices=tuple(sorted({one.prices for one in done})),
         simulated=any(one.simulated for one in played),
@@ -160,6 +163,24 @@ def _line(name: str, grid: Grid, given_up: str | None) -> Line:
         fault_messages=tuple(f"{count} × {text[:200]}" for text, count in words.most_common(_MESSAGES)),
         given_up=given_up,
     )
+
+
+def _rates(grid: Grid, statuses: Sequence[str]) -> Mapping[str, Figure]:
+    """How often runs ended in what way, of those that ended at all."""
+    over = sum(one is not None and (one.ended or one.faulted) for row in grid for one in row)
+
+    def rate(holds: Callable[[Facts], bool]) -> Figure:
+        rows = [
+            [float(holds(one)) if one is not None and (one.ended or one.faulted) else None for one in row]
+            for row in grid
+        ]  # fmt: skip
+        return figure(np.array(rows, dtype=np.float64), over, shares=True)
+
+    return {
+        "ungraded": rate(lambda one: one.outcome is None and not one.faulted),
+        "faults": rate(lambda one: one.faulted),
+        **{status: rate(lambda one, status=status: one.status == status) for status in statuses},  # type: ignore[misc]  # its default is a string
+    }
 
 
 def _pairs(grids: Mapping[str, Grid]) -> tuple[Pairing, ...]:

@@ -89,6 +89,7 @@ def part_sheets(report: EvaluationReport) -> list[Sheet]:
         "calls", "faults", "runs", "stops",
     )  # fmt: skip
     sheets = [Sheet(title=f"{report.suite}: {report.tasks:,} tasks", head=head, rows=tuple(map(_row, report.lines)))]
+    sheets.append(_ends(report))
     if len(report.seeds) > 1:
         head = ("spread over seeds", "accuracy sd (least to most)", "cost ¢ sd", "minutes sd", "tasks undecided")
         sheets.append(Sheet(title="From seed to seed", head=head, rows=tuple(map(_spread_row, report.lines))))
@@ -133,6 +134,19 @@ def _row(line: Line) -> tuple[str, ...]:
         str(line.faults), f"{line.done}/{line.runs}",
         ", ".join(f"{name} {count}" for name, count in line.stops.items()),
     )  # fmt: skip
+
+
+def _ends(report: EvaluationReport) -> Sheet:
+    """How runs ended, as shares with their intervals."""
+    kinds = dict.fromkeys(kind for line in report.lines for kind in line.rates)
+    rows = tuple(
+        (line.orchestrator[:_SHOWN], *(_rate(line.rates.get(kind)) for kind in kinds)) for line in report.lines
+    )
+    return Sheet(title="How runs ended", head=("of the runs that ended", *kinds), rows=rows)
+
+
+def _rate(one: Figure | None) -> str:
+    return _percent(0.0) if one is None else said(one, percent=True)
 
 
 def _spread_row(line: Line) -> tuple[str, ...]:
