@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_openai_compatible import FINE, http, model, serving
 
+from orchestra_lib.chat import CallStyle
 from orchestra_lib.errors import BadInput, ProviderFault
 from orchestra_lib.evaluation.intervals import difference, figure, holm, sign_flip
 from orchestra_lib.evaluation.plan import Conditions, held
@@ -19,7 +21,9 @@ from orchestra_lib.evaluation.purse import Purse
 from orchestra_lib.evaluation.running import Wanted, evaluate
 from orchestra_lib.evaluation.suites import load_suite
 from orchestra_lib.limits import Limits
+from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.policy.scripted import Scripted
+from orchestra_lib.protocols import PolicySpec
 from orchestra_lib.roster import Offer
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.workbench import Workbench
@@ -188,6 +192,33 @@ def test_a_journal_that_a_kill_left_empty_is_in_nobodys_way(tmp_path):
     (tmp_path / "journals" / f"{gone.id}.jsonl").touch()
     again = evaluated(tmp_path, suite, **asked)
     assert (again.complete, again.lines[0].done, again.played_again) == (True, 2, 1)
+
+
+def test_a_key_over_its_quota_keeps_the_finished_part_and_says_why(tmp_path):
+    suite = load_suite(str(questions(tmp_path, 20, "Hello")), tmp_path)
+    empty = http(429, b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}')
+
+    async def go(*replies):
+        async with serving(*replies) as server:
+            spec = PolicySpec(name="keyed", priced_as="priced", max_input_tokens=4000, max_output_tokens=100)
+            workbench = Workbench(tmp_path)
+            workbench.roster.others.append(Others(keyed=ChatPolicy(spec, model(server), style=CallStyle.NATIVE)))
+            wanted = Wanted(
+                suite=suite, conditions=Conditions(suite=suite.name, tools=()), orchestrators=("keyed",), seeds=1,
+                concurrency=1,
+            )  # fmt: skip
+            folder = tmp_path / "out"
+            try:
+                return await evaluate(workbench, wanted, folder, begins=lambda _: True, told=lambda _: None)
+            finally:
+                await workbench.close()
+
+    made = asyncio.run(go(FINE, FINE, FINE, empty))
+    (line,) = made.lines
+    assert (line.solved, line.faults, line.not_played) == (3, 5, 12)
+    assert "exceeded your current quota (the server is busy or the quota is used up" in line.given_up
+    again = asyncio.run(go(FINE))
+    assert (again.complete, again.lines[0].solved, again.played_again) == (True, 20, 5)
 
 
 COMMAND = [
