@@ -11,6 +11,7 @@ from app import training_files as files
 from app import training_views as views
 from app.answers import NotFound, json_body
 from app.training_rollouts import RolloutFiles, rollouts_view, trajectory_in
+from app.training_starting import launch_view, plan_view, starting_view
 from orchestra_lib.codec import dumps, from_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
@@ -124,15 +125,20 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
 
     @made.get("/training/configs")
     async def configs() -> Response:
-        """The settings that ship, and what is training here now."""
-        return await _json(lambda: views.starting_view(launcher, launching.configs()))
+        """The settings that ship, why one cannot be started here, and what is training now."""
+        return await _json(lambda: starting_view(launcher, launching.configs()))
+
+    @made.get("/training/plan")
+    async def planned(config: str) -> Response:
+        """The dry run of a config for a cluster: what a step, a GPU and the experts come to, and what is in the way."""
+        return await _json(lambda: plan_view(config, launcher, launching.configs(), workbench.roster))
 
     @made.post("/training/start", status_code=202)
     async def start(request: Request) -> dict[str, Any]:
         """Start a training run as a process of its own, which outlives the app."""
         begin = from_data(await json_body(request), Begin, where="training")
         wanted = (begin.config, begin.name, begin.sets)
-        return views.launch_view(await asyncio.to_thread(lambda: launcher.start(*wanted, beside=begin.beside)))
+        return launch_view(await asyncio.to_thread(lambda: launcher.start(*wanted, beside=begin.beside)))
 
     @made.post("/training/stop", status_code=202)
     async def stop(request: Request) -> dict[str, int]:
@@ -145,7 +151,7 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
         """Go on with a run from its last checkpoint."""
         about = from_data(await json_body(request), About, where="training")
         going = await asyncio.to_thread(lambda: launcher.resume(folder_of(about.run), beside=about.beside))
-        return views.launch_view(going)
+        return launch_view(going)
 
     return made
 

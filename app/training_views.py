@@ -9,7 +9,6 @@ from typing import Any
 from app import training_files as files
 from app.training_files import Data, Steps
 from app.training_rollouts import RolloutFiles, trajectory_in
-from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.training.launching import Launcher
@@ -98,7 +97,7 @@ def run_line(name: str, folder: Path, launcher: Launcher, steps: Steps, now: dat
         "compliance": {aim: mean(row["compliance"].get(aim) for row in last) for aim in _aims(last)},
         "spark": {one: _thinned([row[one] for row in steps.rows]) for one in ("accuracy", "cost_usd")},
         "alarms": sum(bool(row["alarms"] or row["odd"]) for row in steps.rows),
-        "config": _about(_config(folder)),
+        "config": flat(_config(folder)),
         "simulated": _simulated(folder, RolloutFiles(launcher.home)),
         "final": files.final(folder) is not None,
     }
@@ -136,7 +135,7 @@ def run_view(name: str, folder: Path, launcher: Launcher, steps: Steps, now: dat
         "bad_lines": steps.bad,
         "problem": steps.problem,
         "config_text": text,
-        "config": _about(config),
+        "config": flat(config),
         "simulated": _simulated(folder, rollouts),
         "checkpoints": files.checkpoints(folder),
         "final": files.finite(files.final(folder)),
@@ -160,7 +159,7 @@ def _config(folder: Path) -> Mapping[str, Any]:
         return {}
 
 
-def _about(config: Mapping[str, Any]) -> Data:
+def flat(config: Mapping[str, Any]) -> Data:
     """The settings that tell one run from another, flat: `grpo.lr` and the like."""
     flat: Data = {}
 
@@ -204,34 +203,3 @@ def evaluation_view(folder: Path, launcher: Launcher) -> Data:
         "problem": launcher.evaluation_problem(folder),
         "can": card.get("dialect") == "tiny",
     }
-
-
-# ---- starting
-
-
-def starting_view(launcher: Launcher, configs: Mapping[str, Path]) -> Data:
-    """What can be started here, and what goes on already."""
-    made = []
-    for name, file in configs.items():
-        try:
-            text = file.read_text("utf-8")
-            fields, said = _about(tomllib.loads(text)), _comment(text)
-        except (OSError, ValueError):  # one that cannot be read cannot be started
-            continue
-        made.append({"name": name, "fields": fields, "said": said})
-    return {"configs": made, "running": list(launcher.running()), "folder": str(launcher.folder)}
-
-
-def _comment(text: str) -> str:
-    """What a TOML file says of itself: the comment that it begins with."""
-    lines = []
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            break
-        lines.append(line.lstrip("# ").rstrip())
-    return " ".join(lines)[:400]
-
-
-def launch_view(launch: Any) -> Data:
-    """What was started."""
-    return {name: value for name, value in to_data(launch).items() if name in ("name", "folder", "pid", "resumed")}

@@ -255,6 +255,22 @@ def test_a_simulated_task_is_one_that_its_text_alone_tells(client):
     assert find(said).text == said != get(client, "/task", number=13)["task"]
 
 
+def test_a_config_that_cannot_run_here_says_why_and_one_for_a_cluster_is_planned(client, tmp_path):
+    shipped = Path(__file__).parent.parent / "configs"
+    for name in ("small", "h100"):
+        (tmp_path / "configs" / f"{name}.toml").write_text((shipped / f"{name}.toml").read_text("utf-8"), "utf-8")
+    off = {one["name"]: one["off"] for one in get(client, "/configs")["configs"]}
+    assert off["tiny"] is None
+    assert "`orchestra models fetch Qwen2.5-Coder-0.5B-Instruct`" in off["small"]
+    assert "start it there with Slurm or Ray" in off["h100"]
+    plan = get(client, "/plan", config="h100")
+    assert {"rollouts": "128", "training processes": "8"}.items() <= {
+        row["name"]: row["value"] for row in plan["rows"]["a step"]
+    }.items()
+    assert any("general_thought.jsonl is not there" in problem for problem in plan["problems"])
+    assert client.get("/api/training/plan", params={"config": "tiny"}).status_code == 400
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -84,3 +84,29 @@ export function logView(head) {
   );
 }
 
+
+/** A dry run: what stands in the way, what should be known, and the numbers with how each comes about. */
+export function planView({ rows, problems, remarks }) {
+  const list = (words, look, texts) =>
+    texts.length ? el("div", { class: `wb-alert ${look}` }, el("div", {}, el("b", { text: words }), el("ul", { class: "tn-planlist" }, texts.map((text) => el("li", { text: plain(text) }))))) : null;
+  return el(
+    "section",
+    { class: "wb-panel", "aria-label": "Dry run" },
+    el("header", {}, el("h2", { text: "Dry run" }), el("p", { text: "worked out for the config as it ships, nothing is started; memory is estimated and was not measured on such GPUs" })),
+    list(`${plural(problems.length, "problem")} to mend before it can start on a cluster`, "warn", problems),
+    list("To be known", "", remarks),
+    el(
+      "div",
+      { class: "tn-wide", tabindex: "0", role: "region", "aria-label": "Plan, table" },
+      el(
+        "table",
+        { class: "wb-tbl tight" },
+        el("caption", { class: "wb-sr", text: "What a run comes to, and how" }),
+        Object.entries(rows).map(([heading, lines]) => [
+          el("thead", {}, el("tr", {}, el("th", { scope: "col", text: plain(heading) }), el("th", { scope: "col", class: "n", text: "Value" }), el("th", { scope: "col", text: "How it comes about" }))),
+          el("tbody", {}, lines.map((line) => el("tr", {}, el("th", { scope: "row", text: plain(line.name) }), el("td", { class: "n", text: plain(line.value) }), el("td", { class: "wb-mut", text: plain(line.how) })))),
+        ]),
+      ),
+    ),
+  );
+}

@@ -2,14 +2,12 @@
 
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 
 from orchestra_lib.cli.terminal import print_json, print_table
 from orchestra_lib.codec import to_data
-from orchestra_lib.errors import BadInput
 from orchestra_lib.paths import home
 from orchestra_lib.roster import Roster
-from orchestra_lib.training.planning import Plan, plan
+from orchestra_lib.training.planning import Plan, can_answer, plan
 from orchestra_lib.training.settings import Settings
 
 _PATIENCE_S = 3
@@ -17,7 +15,7 @@ _PATIENCE_S = 3
 
 def dry_run(settings: Settings, *, as_json: bool = False) -> int:
     """Print the plan; 0 when nothing stands in its way, else 1. Raises `BadInput` for what cannot be planned."""
-    made = plan(settings, answers=_answers(), reachable=_reachable)
+    made = plan(settings, answers=can_answer(Roster(home())), reachable=_reachable)
     if as_json:
         print_json(to_data(made))
     else:
@@ -35,19 +33,6 @@ def _print(made: Plan) -> None:
         print(f"problem: {problem}")
     if not made.problems:
         print("nothing stands in its way")
-
-
-def _answers() -> Callable[[str], str | None]:
-    roster = Roster(home())
-
-    def answers(name: str) -> str | None:
-        try:
-            roster.chat_model(name)
-        except BadInput as error:
-            return str(error)
-        return None
-
-    return answers
 
 
 def _reachable(url: str) -> str | None:

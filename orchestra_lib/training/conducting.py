@@ -123,7 +123,8 @@ class Weights:
 
 
 class TrainedPolicy:
-    """A checkpoint as a `ParticularPolicy` and a `PreparedPolicy`: over simulated experts, whose descriptions state price, time and skills.
+    """A checkpoint as a `ParticularPolicy` and a `PreparedPolicy`: over simulated experts, whose descriptions state
+    price, time and skills.
 
     Raises `WeightsFault` from `act` when it cannot be loaded.
     """

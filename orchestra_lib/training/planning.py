@@ -14,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 from orchestra_lib.codec import from_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
+from orchestra_lib.roster import Roster
 from orchestra_lib.training import memory
 from orchestra_lib.training.cluster import Cluster
 from orchestra_lib.training.sampled_course import SampledSettings
@@ -68,6 +69,19 @@ def plan(
         "versions": tuple(made.versions()),
     }
     return Plan(rows=rows, problems=tuple(made.problems), remarks=tuple(made.remarks))
+
+
+def can_answer(roster: Roster) -> Callable[[str], str | None]:
+    """For `plan`: why a model of this name cannot answer here, None when it can."""
+
+    def answers(name: str) -> str | None:
+        try:
+            roster.chat_model(name)
+        except BadInput as error:
+            return str(error)
+        return None
+
+    return answers
 
 
 class _Planner:
