@@ -1,4 +1,5 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -45,6 +46,12 @@ def test_a_checkpoint_is_read_back_to_half_precision_with_its_card(checkpoint):
         "stage": "warm_start",
         "seed": 1,
     }
+
+
+def test_checkpoints_that_are_read_at_once_are_read_whole(checkpoint):
+    with ThreadPoolExecutor(4) as threads:
+        networks = list(threads.map(load_network, [checkpoint] * 4))
+    assert {part.device.type for network in networks for part in network.parameters()} == {"cpu"}
 
 
 def test_a_checkpoint_of_another_vocabulary_is_refused_with_both_sizes(checkpoint, tmp_path):

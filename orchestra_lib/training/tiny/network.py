@@ -79,7 +79,7 @@ def load_network(folder: Path) -> Qwen3ForCausalLM:
     """Read a network, in single precision. Raises `BadInput` where there is none, or one of another vocabulary."""
     check_tokenizer(folder)
     try:
-        if True:
+        with _LOADING:
             return Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32)
     except OSError as error:
         raise BadInput(f"{folder} holds no weights ({error}); name the folder of a checkpoint") from None
