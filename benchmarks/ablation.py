@@ -22,12 +22,13 @@ from typing import Any
 
 from benchmarks.ablated import WARM, Ablated, keep, key_of, make, mean_excluded, place, read
 from benchmarks.claims import note, parser
-from benchmarks.learning import flat, over_seeds
+from benchmarks.learning import flat
 from benchmarks.learning import place as checkpoint
 from orchestra_lib.errors import BadInput
+from orchestra_lib.interval import Mean, over_seeds
 from orchestra_lib.paths import DATA
 from orchestra_lib.training.steps import REASONS
-from orchestra_lib.training.tiny.evaluation import Mean, compared, held_out, summary
+from orchestra_lib.training.tiny.evaluation import compared, held_out, summary
 from orchestra_lib.training.tiny.market import AIMS, SEEN
 
 FOLDER = DATA / "ablation"

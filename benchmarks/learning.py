@@ -14,7 +14,6 @@ see any. The strongest are those with the best mean chance over everything.
 
 import asyncio
 import json
-import math
 import os
 import subprocess
 import sys
@@ -23,21 +22,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.claims import Claim, Rival, note, parser, show
+from orchestra_lib.interval import Mean, over_seeds
 from orchestra_lib.paths import DATA
 from orchestra_lib.training.run_folder import EVALUATION
-from orchestra_lib.training.tiny.evaluation import Mean, PolicyOf, compared, held_out, play_all, scripted, summary
+from orchestra_lib.training.tiny.evaluation import PolicyOf, compared, held_out, play_all, scripted, summary
 from orchestra_lib.training.tiny.market import AIMS, DRAWS, SEEN
 
 STAGES = ("warm-start", "grpo")
 CONFIG = DATA.parent / "configs" / "tiny.toml"
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""The 97.5th percentile of Student's distribution at 1, 2, … degrees of freedom."""
-
 Figures = dict[str, list[float]]
 """A figure's name to its value at each seed."""
 
@@ -156,15 +153,6 @@ def flat(figures: Mapping[str, Any], reward: Mean) -> dict[str, float]:
         for name in ("strongest_share", "cost_usd", "latency_s"):
             flat[f"{aim} {name}"] = told[name].mean
     return flat
-
-
-def over_seeds(values: Sequence[float]) -> Mean:
-    """The mean with Student's interval; one value has none."""
-    middle = fmean(values)
-    if len(values) < 2:
-        return Mean(mean=middle, low=None, high=None, of=len(values))
-    reach = _STUDENT[min(len(values) - 2, len(_STUDENT) - 1)] * stdev(values) / math.sqrt(len(values))
-    return Mean(mean=middle, low=middle - reach, high=middle + reach, of=len(values))
 
 
 def claims(found: Mapping[str, Mapping[str, Figures]], grpo_minutes: Sequence[float]) -> list[Claim]:

@@ -5,17 +5,16 @@ measured here is simulated.
 """
 
 import asyncio
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 
 from orchestra_lib.calibration import Share, share
 from orchestra_lib.event import fold
+from orchestra_lib.interval import Mean, mean
 from orchestra_lib.play import play
 from orchestra_lib.policy.baseline import Baseline, Merit, at_random, cheapest
 from orchestra_lib.policy.conductor import Conductor, Estimator, load_examples
@@ -31,7 +30,6 @@ from orchestra_lib.trajectory import Trajectory
 HELD_OUT_SEED = 900_001
 """The first seed of the markets that policies are measured on; no training uses seeds from 900,000 on."""
 
-_Z = 1.959963984540054
 _AT_ONCE = 512
 
 PolicyOf = Callable[[Market, int], Policy]
@@ -51,24 +49,6 @@ class Played:
     cost_usd: float
     latency_s: float
     counts: tuple[int, ...]
-
-
-@record
-class Mean:
-    """A mean with its interval of 95 %, of `of` exercises; the ends are None of fewer than two."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    of: int
-
-
-def mean(values: Sequence[float]) -> Mean:
-    """The mean of independent values, by the normal approximation."""
-    middle = fmean(values)
-    reach = _Z * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
-    low, high = (None, None) if reach is None else (middle - reach, middle + reach)
-    return Mean(mean=middle, low=low, high=high, of=len(values))
 
 
 def scripted() -> dict[str, PolicyOf]:
