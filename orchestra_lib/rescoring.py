@@ -18,8 +18,8 @@ from orchestra_lib.record import record
 from orchestra_lib.reward import Mode
 from orchestra_lib.reward_report import RewardReport, Rollout, check_tools, of_offered, reward_reports
 from orchestra_lib.store import scan
+from orchestra_lib.store.queries import StoreQueries
 from orchestra_lib.store.scan import Batch, Line
-from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.trajectory import StopReason
 
@@ -42,7 +42,7 @@ class Refused:
 
 
 def rescore(
-    store: Store,
+    store: StoreQueries,
     wanted: Filter,
     *,
     preference: Preference | None = None,
@@ -60,7 +60,7 @@ def rescore(
 
 
 def _scored(
-    store: Store, batch: Batch, preference: Preference | None, prices: PriceTable | None, mode: Mode
+    store: StoreQueries, batch: Batch, preference: Preference | None, prices: PriceTable | None, mode: Mode
 ) -> Iterator[Scored | Refused]:
     members = {name: list(lines) for name, lines in groupby(batch.lines, key=lambda line: line.group)}
     refused = _no_groups(members, any_preference=preference is not None, any_table=prices is not None)
@@ -142,7 +142,7 @@ def _named(line: Line, prices: PriceTable | None) -> tuple[str, date, bool]:
     return prices.name, prices.dated, prices.nominal
 
 
-def _costs(store: Store, lines: Sequence[Line], prices: PriceTable | None) -> Mapping[str, float | None]:
+def _costs(store: StoreQueries, lines: Sequence[Line], prices: PriceTable | None) -> Mapping[str, float | None]:
     """The cost of each run in USD, as it was played or under another table."""
     if prices is None:
         return {line.id: line.cost_usd for line in lines}
@@ -159,7 +159,7 @@ def _costs(store: Store, lines: Sequence[Line], prices: PriceTable | None) -> Ma
     return found
 
 
-def _malformed(store: Store, batch: Batch) -> Mapping[str, tuple[int, ...]]:
+def _malformed(store: StoreQueries, batch: Batch) -> Mapping[str, tuple[int, ...]]:
     found = dict(batch.malformed)
     for run_id in batch.doubtful:
         run = store.get(run_id)

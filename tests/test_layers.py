@@ -9,10 +9,10 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
     "assigning", "best_choice", "bias_report", "calling", "casting", "configuration", "describing",
-    "describing_words", "description_effects", "descriptions", "engine", "ensemble", "evaluation", "experts", "export",
-    "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials", "play", "players",
-    "pricelist", "profilefit", "profilelist", "published", "replay_process", "replaying", "rescoring", "roster",
-    "sampling", "serving", "swapping", "synthesis", "training_tasks", "wishing", "workbench",
+    "describing_words", "description_swaps", "descriptions", "engine", "ensemble", "evaluation", "experts",
+    "export", "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials", "play",
+    "players", "pricelist", "profilefit", "profilelist", "published", "replay_process", "replaying", "rescoring",
+    "roster", "sampling", "serving", "swapping", "synthesis", "training_tasks", "wishing", "workbench",
 )  # fmt: skip
 FACES = ("cli", "server", "__main__")  # floor 4, with app/
 HEAVY = {
@@ -27,7 +27,7 @@ HEAVY = {
     "openai": "model",
     "ray": "engine",
     "duckdb": "store",
-    "pyarrow": "export published",  # where tables leave and where foreign ones come in
+    "pyarrow": "store export published",  # partitions; where tables leave and where foreign ones come in
     "opentelemetry": "export",
     "pydantic": "codec",
     "genai_prices": "pricebook",

@@ -65,6 +65,27 @@ def test_the_list_is_narrowed_to_a_tag(orchestra, tmp_path):
     assert [row["id"] for row in json.loads(orchestra("list", "--json", "--tag", "demo")[1])] == ["run-2"]
 
 
+def test_a_folder_of_partitions_is_asked_as_the_own_store_is(orchestra, tmp_path):
+    folder = tmp_path / "parts"
+    assert orchestra("export", folder, "--format", "partitions")[2] == f"2 trajectories to {folder}\n"
+    assert orchestra("export", folder, "--format", "partitions", "--tool", "coder")[0] == 0
+    for command in (
+        ["list", "--json"],
+        ["show", "run-2", "--json"],
+        ["query", "SELECT tool, count(*) FROM calls GROUP BY ALL ORDER BY ALL", "--json"],
+        ["bias", "--json"],
+        ["reward", "run-1", "run-2", "--json"],
+    ):
+        assert orchestra(*command, "--store", folder)[:2] == orchestra(*command)[:2]
+    assert orchestra("export", tmp_path / "again.jsonl", "--store", folder)[2].startswith("2 trajectories")
+    assert orchestra("list", "--store", tmp_path / "home", "--json")[:2] == orchestra("list", "--json")[:2]
+
+
+def test_what_holds_no_trajectories_says_so(orchestra, tmp_path):
+    code, _, told = orchestra("list", "--store", tmp_path)
+    assert (code, "neither journals nor partitions" in told) == (2, True)
+
+
 def test_spans_are_sent_and_counted(orchestra, tmp_path):
     with collector(tmp_path) as (address, taken):
         code, _, told = orchestra("export", "--format", "otlp", "--endpoint", address, "--tool", "search")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from orchestra_lib.cli.options import Json, Tag, Training, TrainingRun, TrainingStep
+from orchestra_lib.cli.options import Json, StorePlace, Tag, Training, TrainingRun, TrainingStep, opened
 from orchestra_lib.cli.terminal import call_time, dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import order_of, to_toml
@@ -20,6 +20,8 @@ from orchestra_lib.importing import ImportFormat, import_file
 from orchestra_lib.paths import home
 from orchestra_lib.report import report
 from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.partition_writing import write_partitions
+from orchestra_lib.store.queries import StoreQueries
 from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter, Summary
 
@@ -35,14 +37,15 @@ def list_runs(
     training_run: TrainingRun = None,
     training_step: TrainingStep = None,
     limit: Annotated[int, typer.Option(help="Runs at most.")] = 20,
+    store: StorePlace = None,
     json: Json = False,
 ) -> None:
     """List the latest runs."""
     named = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, group=group, tag=tag)
     wanted = narrowed(named, training, training_run, training_step)
-    with Store.open(home()) as store:
-        found = store.list(wanted, limit=limit)
-        hidden = 0 if wanted.training else store.count(replace(wanted, training=True))
+    with opened(store) as there:
+        found = there.list(wanted, limit=limit)
+        hidden = 0 if wanted.training else there.count(replace(wanted, training=True))
     if hidden:
         note(f"{hidden:,} rollouts of training are left out; --training lists them")
     if json:
@@ -75,10 +78,11 @@ def show(
     run_id: Annotated[str, typer.Argument(help="A run's id, as `orchestra list` prints it.")],
     json: Annotated[bool, typer.Option("--json", help="Print the whole trajectory as JSON.")] = False,
     config: Annotated[bool, typer.Option("--config", help="Print the TOML that starts the same run again.")] = False,
+    store: StorePlace = None,
 ) -> None:
     """Print one trajectory."""
-    with Store.open(home()) as store:
-        trajectory = store.get(run_id)
+    with opened(store) as there:
+        trajectory = there.get(run_id)
     if config:
         print(to_toml(order_of(trajectory.setting)))
         return
@@ -104,10 +108,11 @@ def query(
     json: Annotated[bool, typer.Option("--json", help="Rows as JSON objects.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Rows as CSV.")] = False,
     limit: Annotated[int, typer.Option(help="Rows at most.")] = 1000,
+    store: StorePlace = None,
 ) -> None:
     """Ask the stored trajectories in SQL; only reading is possible."""
-    with Store.open(home()) as store:
-        result = store.query(sql, max_rows=limit)
+    with opened(store) as there:
+        result = there.query(sql, max_rows=limit)
     if json:
         print_json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
     elif as_csv:
@@ -120,7 +125,10 @@ def query(
 
 
 def export(
-    out: Annotated[Path | None, typer.Argument(help="The file to write; a new folder for hf; none for otlp.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Argument(help="The file to write; a new folder for hf; a folder or URL for partitions; none for otlp."),
+    ] = None,
     form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.JSONL,
     text: Annotated[str | None, typer.Option(help="Only runs with this in id, task, answer or observations.")] = None,
     orchestrator: Annotated[str | None, typer.Option(help="Only runs conducted by.")] = None,
@@ -133,8 +141,9 @@ def export(
     training_step: TrainingStep = None,
     endpoint: Annotated[str | None, typer.Option(help="otlp: the collector; else OTEL_EXPORTER_OTLP_ENDPOINT.")] = None,
     content: Annotated[bool, typer.Option("--content", help="otlp: what was said and returned, too.")] = False,
+    store: StorePlace = None,
 ) -> None:
-    """Write trajectories to a file, to the folder of a dataset (hf), or send their spans to a collector (otlp)."""
+    """Write trajectories to a file, to a folder (hf, partitions), or send their spans to a collector (otlp)."""
     named = Filter(text=text, orchestrator=orchestrator, tool=tool, status=status, group=group, tag=tag)
     wanted = narrowed(named, training, training_run, training_step)
     if form is not ExportFormat.OTLP and (endpoint is not None or content):
@@ -143,22 +152,25 @@ def export(
         raise BadInput(f"name the file to write: orchestra export runs.{form} --format {form}")
     if form is ExportFormat.OTLP and out is not None:
         raise BadInput(f"--format otlp writes no file, but {out} is named; leave it out, or say --endpoint URL")
-    with Store.open(home()) as store:
+    with opened(store) as there:
         if out is None:
-            _send(store, wanted, endpoint, content)
+            _send(there, wanted, endpoint, content)
         else:
-            _write(store, wanted, out, form)
+            _write(there, wanted, out, form)
 
 
-def _write(store: Store, wanted: Filter, out: Path, form: ExportFormat) -> None:
+def _write(store: StoreQueries, wanted: Filter, out: str, form: ExportFormat) -> None:
     try:
-        count = write(store.each(wanted), out, form)
+        if form is ExportFormat.PARTITIONS:
+            count = write_partitions(store, wanted, out)
+        else:
+            count = write(store.each(wanted), Path(out), form)
     except OSError as error:
         raise BadInput(f"{out} cannot be written: {error.strerror}") from None
     note(f"{count:,} trajectories to {out}")
 
 
-def _send(store: Store, wanted: Filter, endpoint: str | None, content: bool) -> None:
+def _send(store: StoreQueries, wanted: Filter, endpoint: str | None, content: bool) -> None:
     from orchestra_lib.export.otlp import send  # OpenTelemetry takes its time to load
 
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # what it would say is in our one line

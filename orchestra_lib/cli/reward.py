@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib.cli.json_list import json_list
+from orchestra_lib.cli.options import StorePlace, opened
 from orchestra_lib.cli.terminal import (
     OUTCOMES,
     dollars,
@@ -31,7 +32,6 @@ from orchestra_lib.pricing import PriceTable
 from orchestra_lib.rescoring import Refused, Scored, rescore
 from orchestra_lib.reward import Mode
 from orchestra_lib.reward_report import RewardReport, Rollout, RolloutReward, of_offered, reward_reports
-from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.trajectory import Trajectory
 
@@ -62,6 +62,7 @@ def reward(
         str | None, typer.Option(help="Price the runs with this table, NAME@DATE or NAME+NAME; no model is called.")
     ] = None,
     mode: Annotated[Mode, typer.Option(help="The paper's arithmetic, or that of the public code.")] = Mode.PAPER,
+    store: StorePlace = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON: one object per rollout.")] = False,
 ) -> None:
     """Print the rewards and advantages of a group, with every number on the way."""
@@ -71,7 +72,7 @@ def reward(
     if all_ == bool(names) or (narrowed != Filter() and not all_):
         raise BadInput("name a group, runs or a file, or take --all; filters go with --all")
     if all_:
-        _rescore(replace(narrowed, training=False), wanted, prices, mode, json)
+        _rescore(store, replace(narrowed, training=False), wanted, prices, mode, json)
         return
     table: PriceTable | None = None
     if file := _file(names):
@@ -79,7 +80,7 @@ def reward(
             raise BadInput("--prices re-prices stored runs; the rows of a file state their cost_usd")
         rollouts, preference = _rows(file), wanted or Preference()
     else:
-        runs = _runs(names)
+        runs = _runs(store, names)
         table = runs[0].setting.prices if prices is None else find_table(home(), prices)
         rollouts = group(runs, prices=None if prices is None else table, any_preference=wanted is not None)
         preference = wanted or of_offered(runs[0].setting.preference, rollouts[0].tool_counts)
@@ -119,16 +120,18 @@ def _place(file: Path, at: int, row: object) -> str:
     return f"{file}, row {at}" + (f" (id {one_line(name, 60)})" if isinstance(name, str) else "")
 
 
-def _runs(names: Sequence[str]) -> list[Trajectory]:
+def _runs(place: str | None, names: Sequence[str]) -> list[Trajectory]:
     """The runs of the one group that is named so, else those with these ids."""
-    with Store.open(home()) as store:
+    with opened(place) as store:
         members = store.members(names[0]) if len(names) == 1 else ()
         return [store.get(run_id) for run_id in members or names]
 
 
-def _rescore(wanted: Filter, preference: Preference | None, prices: str | None, mode: Mode, json: bool) -> None:
+def _rescore(
+    place: str | None, wanted: Filter, preference: Preference | None, prices: str | None, mode: Mode, json: bool
+) -> None:
     table = None if prices is None else find_table(home(), prices)
-    with Store.open(home()) as store:
+    with opened(place) as store:
         tally = _Tally()
         scored = tally.over(rescore(store, wanted, preference=preference, prices=table, mode=mode))
         if json:

@@ -35,6 +35,8 @@ class ExportFormat(StrEnum):
     PARQUET = "parquet"
     HF = "hf"
     """A folder that `datasets.load_dataset` reads: Parquet shards and a card."""
+    PARTITIONS = "partitions"
+    """Parquet partitions that a store reads, added to a folder by `orchestra_lib.store.partition_writing`."""
     OTLP = "otlp"
     """OpenTelemetry spans, sent to a collector by `orchestra_lib.export.otlp`."""
 

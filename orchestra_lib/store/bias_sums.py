@@ -11,7 +11,7 @@ from typing import Any
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
 from orchestra_lib.simulated_tasks import DIFFICULTIES, KINDS
-from orchestra_lib.store.store import Store
+from orchestra_lib.store.queries import StoreQueries
 from orchestra_lib.store.summary import Filter, where
 from orchestra_lib.store.uses import LATE
 
@@ -151,7 +151,7 @@ class Facts:
 class BiasSums:
     """Answers from one store within one scope. Every method raises `StoreFault`."""
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: StoreQueries, scope: Scope) -> None:
         self._store, self._turn = store, scope.turn
         self._groups = _EVERY
         clause, parameters = where(scope.wanted)

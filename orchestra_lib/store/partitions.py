@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import duckdb
@@ -73,12 +72,6 @@ class Partitions(StoreQueries):
 
     def close(self) -> None:
         self._connection.close()
-
-    def __enter__(self) -> "Partitions":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def _look(self) -> None:
         """See which files there are, check those that are new, and have the tables show them."""

@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import duckdb
 
@@ -162,6 +163,12 @@ class StoreQueries(ABC):
         self._refresh_one(run_id)
         if not self._read("SELECT 1 AS n FROM trajectories WHERE id = $id", {"id": run_id}):
             raise BadInput(f"there is no run {run_id!r}; it may have been deleted meanwhile")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
 
     @abstractmethod
     def close(self) -> None:

@@ -12,7 +12,7 @@ from orchestra_lib.codec import from_data
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.record import record
-from orchestra_lib.store.store import Store
+from orchestra_lib.store.queries import StoreQueries
 from orchestra_lib.store.summary import Filter, where
 
 _BATCH = 2_000
@@ -73,7 +73,7 @@ class Batch:
     doubtful: frozenset[str]
 
 
-def batches(store: Store, wanted: Filter) -> Iterator[Batch]:
+def batches(store: StoreQueries, wanted: Filter) -> Iterator[Batch]:
     """The runs behind a filter that are in groups, whole groups at a time, by the groups' names."""
     clause, parameters = where(wanted)
     sizes = store.select(
@@ -88,7 +88,7 @@ def batches(store: Store, wanted: Filter) -> Iterator[Batch]:
         yield _batch(store, found)
 
 
-def offered(store: Store, wanted: Filter) -> tuple[str, ...]:
+def offered(store: StoreQueries, wanted: Filter) -> tuple[str, ...]:
     """The tools that the grouped runs behind a filter had on offer, in order."""
     clause, parameters = where(wanted)
     sql = (
@@ -98,7 +98,7 @@ def offered(store: Store, wanted: Filter) -> tuple[str, ...]:
     return tuple(row["tool"] for row in store.select(sql, parameters))
 
 
-def attempts(store: Store, run_ids: Collection[str]) -> Mapping[str, list[tuple[str, Attempt]]]:
+def attempts(store: StoreQueries, run_ids: Collection[str]) -> Mapping[str, list[tuple[str, Attempt]]]:
     """Every attempt of these runs with its payee. Tokens written to a cache stand in no column."""
     found: dict[str, list[tuple[str, Attempt]]] = {run_id: [] for run_id in run_ids}
     for row in store.select(_ATTEMPTS, {"ids": list(run_ids)}):
@@ -133,7 +133,7 @@ def _line(row: Mapping[str, Any], preferences: dict[str, Preference]) -> Line:
     return Line(**{**row, "tools": tuple(row["tools"]), "preference": preferences[text]})
 
 
-def _batch(store: Store, lines: Sequence[Line]) -> Batch:
+def _batch(store: StoreQueries, lines: Sequence[Line]) -> Batch:
     ids = {"ids": list({line.id for line in lines})}
     counts: dict[str, dict[str, int]] = {}
     for row in store.select(_COUNTS, ids):

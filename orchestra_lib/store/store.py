@@ -14,7 +14,6 @@ from dataclasses import replace as replaced
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import duckdb
@@ -231,12 +230,6 @@ class Store(StoreQueries):
     def close(self) -> None:
         """Let go of the file, so that another process can have it."""
         self._database.connection.close()
-
-    def __enter__(self) -> "Store":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def _adopt(self, database: Database) -> None:
         self._database = database

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from orchestra_lib.record import record
-from orchestra_lib.store.store import Store
+from orchestra_lib.store.queries import StoreQueries
 
 _BARS = 16
 _USE = "SELECT tool, ran, ok, refused, p50_s, p95_s, mean_usd, priced FROM tool_use"
@@ -38,7 +38,7 @@ class ToolUse:
     priced: int
 
 
-def tool_use(store: Store) -> Mapping[str, ToolUse]:
+def tool_use(store: StoreQueries) -> Mapping[str, ToolUse]:
     """The figures of every tool that was ever called, by name."""
     rows = store.query(_USE).rows
     return {
@@ -47,12 +47,12 @@ def tool_use(store: Store) -> Mapping[str, ToolUse]:
     }
 
 
-def callers(store: Store, tool: str) -> list[tuple[str, int]]:
+def callers(store: StoreQueries, tool: str) -> list[tuple[str, int]]:
     """Who had calls of a tool run and how many, the most frequent first."""
     return [(orchestrator, calls) for name, orchestrator, calls in store.query(_CALLERS).rows if name == tool]
 
 
-def latencies(store: Store, tool: str) -> tuple[float, list[int]] | None:
+def latencies(store: StoreQueries, tool: str) -> tuple[float, list[int]] | None:
     """A histogram of the seconds of calls that went well: the width of a bar, and counts; the last holds the rest.
 
     None when the tool never answered.
