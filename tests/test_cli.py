@@ -118,9 +118,9 @@ def test_doctor_names_what_is_off_and_why(orchestra):
     code, out, _ = orchestra("doctor", "--json")
     checks = {check["what"]: check for check in json.loads(out)}
     assert code == 0
-    assert checks["tool code_interpreter"]["ok"] is True
-    assert checks["tool coder"]["ok"] is None
-    assert "orchestra models fetch" in checks["tool coder"]["found"]
+    assert checks["tool code_interpreter"]["state"] == checks["sandbox"]["state"] == "ok"
+    assert checks["tool coder"]["state"] == "warn"
+    assert "orchestra models fetch" in checks["tool coder"]["remedy"]
 
 
 def test_ctrl_c_stops_the_run_and_keeps_its_record(tmp_path):

@@ -22,6 +22,7 @@ REMEDY = "install it with `python -m pip install -r requirements-ray.txt -c cons
 _OBJECTS_BYTES = 256 * 2**20
 """Shared memory for what is under way; Ray spills the rest to the disk."""
 _LOOK_S = 5.0
+_STARTS = 3
 
 
 @record
@@ -141,13 +142,18 @@ def _environment(**given: str) -> Iterator[None]:
 
 
 def _start(ray: Any, cpus: int, folder: Path) -> None:
-    try:
-        ray.init(
-            address="local", num_cpus=cpus, num_gpus=0, include_dashboard=False, object_store_memory=_OBJECTS_BYTES,
-            log_to_driver=False, logging_level="error", _temp_dir=str(folder), _node_ip_address="127.0.0.1",
-        )  # fmt: skip
-    except Exception as error:  # whatever Ray raises, the cluster is not there
-        raise WorkerFault(f"Ray did not start on this machine: {first_line(error)}") from error
+    """Begin a cluster of our own. Ray gives itself 30 s for it, which a busy machine may need twice."""
+    for left in reversed(range(_STARTS)):
+        try:
+            ray.init(
+                address="local", num_cpus=cpus, num_gpus=0, include_dashboard=False, object_store_memory=_OBJECTS_BYTES,
+                log_to_driver=False, logging_level="error", _temp_dir=str(folder), _node_ip_address="127.0.0.1",
+            )  # fmt: skip
+            return
+        except Exception as error:  # whatever Ray raises, the cluster is not there
+            ray.shutdown()
+            if not left:
+                raise WorkerFault(f"Ray did not start on this machine: {first_line(error)}") from error
 
 
 def _reach(address: str) -> None:

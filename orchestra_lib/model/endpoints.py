@@ -45,18 +45,26 @@ class Endpoints:
             raise BadInput(f"there is no endpoint {name!r}; there are {', '.join(self._catalogue.endpoints)}")
         return self._catalogue.endpoints[name]
 
+    def provider(self, name: str) -> Provider:
+        """Whose it is."""
+        return self._catalogue.providers[self.get(name).provider]
+
+    def door(self, name: str) -> Door:
+        """Where it is asked, with the key for it."""
+        return self._door(self.provider(name))
+
     def address(self, name: str) -> str:
         """Where it is, without a password that an address from the environment may hold."""
-        provider = self._provider(name)
+        provider = self.provider(name)
         return Address(base_url=self._door(provider).base_url, model="", key_name="").shown
 
     def here(self, name: str) -> bool:
         """Whether it is on this machine, so that what it is asked stays here."""
-        return is_local(self._door(self._provider(name)).base_url)
+        return is_local(self._door(self.provider(name)).base_url)
 
     def off(self, name: str) -> str | None:
         """Why it cannot be used now and what helps, None when it can; never waits for a server."""
-        endpoint, provider = self.get(name), self._provider(name)
+        endpoint, provider = self.get(name), self.provider(name)
         if not provider.local and not self._key(provider):
             return f"{provider.title} needs a key: set {provider.key_env} and start again"
         if not self._door(provider).base_url.startswith(("http://", "https://")):
@@ -73,15 +81,15 @@ class Endpoints:
 
     def priced_as(self, name: str) -> str:
         """The name of its price row."""
-        return self.get(name).price or self._served(name)
+        return self.get(name).price or self.served(name)
 
     def model(self, name: str) -> OpenAICompatible:
         """It as a `ChatModel`, also while it is off; models of one provider share its limits."""
-        endpoint, provider = self.get(name), self._provider(name)
+        endpoint, provider = self.get(name), self.provider(name)
         return OpenAICompatible(
             self.priced_as(name),
             self._door(provider).base_url,
-            self._served(name),
+            self.served(name),
             api_key_env=provider.key_env,
             dialect=endpoint.dialect,
             patience=provider.patience,
@@ -108,15 +116,13 @@ class Endpoints:
         served = ", ".join(model[:60] for model in sight.models[:_SHOWN]) + more
         return f"{at} does not serve {endpoint.model}, but {served}; {provider.start}"
 
-    def _served(self, name: str) -> str:
+    def served(self, name: str) -> str:
+        """What the server calls the model."""
         endpoint = self.get(name)
         if endpoint.model != SERVED:
             return endpoint.model
-        sight = self._probes.sight(self._door(self._provider(name)))
+        sight = self._probes.sight(self._door(self.provider(name)))
         return sight.models[0] if sight and sight.models else SERVED
-
-    def _provider(self, name: str) -> Provider:
-        return self._catalogue.providers[self.get(name).provider]
 
     def _door(self, provider: Provider) -> Door:
         address = self._environ.get(provider.base_url_env) if provider.base_url_env else None

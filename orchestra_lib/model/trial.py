@@ -39,15 +39,18 @@ class Trial:
     text: str = ""
 
 
-async def try_out(name: str, model: ChatModel, style: CallStyle) -> Trial:
-    """Ask the model to call a tool, or to say a word where it calls in text."""
+async def try_out(name: str, model: ChatModel, style: CallStyle, *, must_call: bool = True) -> Trial:
+    """Ask the model to call a tool, or to say a word where it calls in text.
+
+    Without `must_call` it is free not to: only so is it seen whether a server reads the calls that its model writes.
+    """
     native = style is CallStyle.NATIVE
     words = "Call the tool `say` with the word `ready`." if native else "Say the word: ready"
     request = ChatRequest(
         messages=({"role": "user", "content": words},),
         tools=(_TOOL,) if native else (),
         max_tokens=_MAX_TOKENS,
-        must_call=native,
+        must_call=native and must_call,
     )
     asked, first_s = time.monotonic(), None
     try:
