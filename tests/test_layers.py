@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "assigning", "best_choice", "bias_report", "calling", "casting", "configuration", "describing",
+    "assigning", "best_choice", "bias_report", "calling", "casting", "checkup", "configuration", "describing",
     "describing_words", "description_swaps", "descriptions", "engine", "ensemble", "evaluation", "experts",
     "export", "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials", "play",
     "players", "pricelist", "profilefit", "profilelist", "published", "replay_process", "replaying", "rescoring",
