@@ -111,11 +111,11 @@ def eventually(holds, patience_s=20.0):
 
 
 @contextmanager
-def serving(home, *, scripts=None, order=None, **terms):
+def serving(home, *, scripts=None, order=None, mcp=False, **terms):
     """A server on a free port, in a thread of this process."""
     workbench = Workbench(home, roster=ServedRoster(scripts))
     orders = orders_of(workbench, list(workbench.roster.scripts), order or Order())
-    server = create_server(workbench, orders, Terms(**{"key": KEY, **terms}))
+    server = create_server(workbench, orders, Terms(**{"key": KEY, **terms}), mcp=mcp)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         running = uvicorn.Server(uvicorn.Config(server, log_level="warning", timeout_graceful_shutdown=2))

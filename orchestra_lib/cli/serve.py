@@ -1,10 +1,11 @@
 """`orchestra serve`: orchestrators behind an OpenAI-compatible address."""
 
+import asyncio
 import os
 import secrets
 import sys
 from collections.abc import Callable, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,7 +17,7 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.paths import home
 from orchestra_lib.serving.waiting import WAIT_S
 from orchestra_lib.training import conducting
-from orchestra_lib.workbench import Workbench
+from orchestra_lib.workbench import Order, Workbench
 
 
 def serve(
@@ -49,28 +50,72 @@ def serve(
     wait: Annotated[
         float, typer.Option(help="Seconds that a run waits for the results of its caller's tools.")
     ] = WAIT_S,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Serve the workbench as an MCP server at /mcp, too.")] = False,
 ) -> None:
     """Serve orchestrators as models of an OpenAI-compatible API, each request a run that is kept."""
     key, made = _key(api_key, api_key_env)
-    flags = {
-        "protocol": protocol, "tools": tool_names(tools), "prices": prices, "seed": seed,
-        "limits.max_turns": max_turns, "limits.cost_usd": cost_limit, "limits.time_s": time_limit,
-        "limits.tokens": token_limit,
-    }  # fmt: skip
-    order = resolve(None, [], given_flags(flags | preference_flags(prefer)))
+    order = _order(
+        protocol=protocol, prefer=prefer, tools=tools, prices=prices, max_turns=max_turns, cost_limit=cost_limit,
+        time_limit=time_limit, token_limit=token_limit, seed=seed,
+    )  # fmt: skip
     if parallel < 1 or wait <= 0:
         raise BadInput(f"--parallel {parallel} and --wait {wait:g} are above 0")
     from orchestra_lib.server.application import Terms, create_server, orders_of
     from orchestra_lib.server.application import serve as serve_until_stopped
 
-    workbench = Workbench(home())
-    conducting.join(workbench.roster, workbench.home)
+    workbench = _workbench()
     terms = Terms(key=key, host=host, at_once=parallel, wait_s=wait)
     orders = orders_of(workbench, orchestrator or ["conductor"], order)
-    server = create_server(workbench, orders, terms, on_progress=WeightsProgress())
+    server = create_server(workbench, orders, terms, mcp=mcp, on_progress=WeightsProgress())
     if made:
         print(f"key: {key}   (made for this time; --api-key-env NAME brings one of your own)", file=sys.stderr)
     serve_until_stopped(server, terms, port, list(orders))
+
+
+def mcp(
+    orchestrator: Annotated[
+        list[str] | None, typer.Option(help="A name from `orchestra models` that tasks may ask for. Repeat it.")
+    ] = None,
+    protocol: Annotated[str, typer.Option(help="chat, or toolorchestra.")] = chat.PROTOCOL,
+    prefer: Annotated[list[str] | None, typer.Option(help="NAME=WEIGHT, as `orchestra run` takes it.")] = None,
+    tools: Annotated[str | None, typer.Option(help="Only these, as `orchestra run` takes them.")] = None,
+    prices: Annotated[str | None, typer.Option(help="Price table.")] = None,
+    max_turns: Annotated[int | None, typer.Option(help="Turns at most in one run.")] = None,
+    cost_limit: Annotated[float | None, typer.Option(help="USD at most for one run.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds at most for one run.")] = None,
+    token_limit: Annotated[int | None, typer.Option(help="Tokens at most for one run.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed for models that sample.")] = None,
+) -> None:
+    """Be an MCP server over stdin and stdout: run tasks, list, read and query trajectories."""
+    order = _order(
+        protocol=protocol, prefer=prefer, tools=tools, prices=prices, max_turns=max_turns, cost_limit=cost_limit,
+        time_limit=time_limit, token_limit=token_limit, seed=seed,
+    )  # fmt: skip
+    from orchestra_lib.server.application import orders_of, speak_mcp
+
+    workbench = _workbench()
+    asyncio.run(speak_mcp(workbench, orders_of(workbench, orchestrator or ["conductor"], order)))
+
+
+def _order(
+    *,
+    prefer: list[str] | None,
+    tools: str | None,
+    max_turns: int | None,
+    cost_limit: float | None,
+    time_limit: float | None,
+    token_limit: int | None,
+    **plain: Any,
+) -> Order:
+    limits = {"max_turns": max_turns, "cost_usd": cost_limit, "time_s": time_limit, "tokens": token_limit}
+    flags = {**plain, "tools": tool_names(tools), **{f"limits.{name}": value for name, value in limits.items()}}
+    return resolve(None, [], given_flags(flags | preference_flags(prefer)))
+
+
+def _workbench() -> Workbench:
+    workbench = Workbench(home())
+    conducting.join(workbench.roster, workbench.home)
+    return workbench
 
 
 def _key(given: str | None, variable: str | None, environ: Mapping[str, str] = os.environ) -> tuple[str, bool]:
@@ -86,4 +131,4 @@ def _key(given: str | None, variable: str | None, environ: Mapping[str, str] = o
     return secrets.token_urlsafe(24), True
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"serve": serve}
+COMMANDS: dict[str, Callable[..., None]] = {"serve": serve, "mcp": mcp}

@@ -12,6 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from orchestra_lib.hosts import LOOPBACK
 from orchestra_lib.model.weights import WeightsStatus
@@ -47,26 +48,51 @@ def orders_of(workbench: Workbench, orchestrators: Sequence[str], order: Order) 
 
 
 def create_server(
-    workbench: Workbench, orders: dict[str, Order], terms: Terms, *, on_progress: Progress = None
+    workbench: Workbench, orders: dict[str, Order], terms: Terms, *, mcp: bool = False, on_progress: Progress = None
 ) -> Door:
-    """The server as an ASGI application. It closes the workbench when it ends. Raises `BadInput` for a short key."""
+    """The server as an ASGI application, with `mcp` an MCP server at /mcp beside. It closes the workbench at its end.
+
+    Raises `BadInput` for a short key.
+    """
     desk = Desk(workbench, orders, WaitingRoom(terms.wait_s, terms.waiting))
+    routes: list[BaseRoute] = [*Completions(desk, terms.at_once, time.time()).routes]
+    tools = None
+    if mcp:
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        from orchestra_lib.server.mcp_tools import mcp_server
+
+        tools = mcp_server(workbench, orders, terms.at_once)
+        # The door has looked at the Host header by then.
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        routes = [*routes, *tools.streamable_http_app(stateless_http=True, transport_security=security).routes]
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         background = asyncio.create_task(workbench.start_background(on_progress))
-        yield
+        async with tools.session_manager.run() if tools else contextlib.nullcontext():
+            yield
         background.cancel()
         await asyncio.wait({background}, timeout=2)
         await desk.close()
         await workbench.close()
 
     app = Starlette(
-        routes=Completions(desk, terms.at_once, time.time()).routes,
+        routes=routes,
         lifespan=lifespan,
         exception_handlers={404: _unknown, 405: _unknown, Exception: _bug},
     )
     return Door(app, terms.key, terms.host)
+
+
+async def speak_mcp(workbench: Workbench, orders: dict[str, Order]) -> None:
+    """Be an MCP server over stdin and stdout until the other side closes them. No weights are fetched for it."""
+    from orchestra_lib.server.mcp_tools import mcp_server
+
+    try:
+        await mcp_server(workbench, orders).run_stdio_async()
+    finally:
+        await workbench.close()
 
 
 async def _unknown(request: Request, _error: Exception) -> Response:

@@ -73,27 +73,30 @@ class Asked:
 
     def order(self, order: Order) -> Order:
         """The server's order with what this request asks for. Raises `Refusal` for limits above the server's."""
-        wished = {name: getattr(self.wishes, name) for name in ("cost_usd", "time_s", "tokens", "max_turns")}
-        limits = order.limits
-        for name, value in wished.items():
-            most = getattr(limits, name)
-            if value is None:
-                continue
-            if most is not None and value > most:
-                where = f"orchestra.{name}"
-                raise Refusal(f"{where} = {value:g} is above the server's limit of {most:g}; lower it", param=where)
-            try:
-                limits = replace(limits, **{name: value})
-            except BadInput as error:
-                raise Refusal(f"orchestra: {error}", param=f"orchestra.{name}") from None
-        if self.max_tokens is not None and limits.tokens is not None and self.max_tokens > limits.tokens:
+        asked = bounded(order, self.wishes)
+        if self.max_tokens is not None and asked.limits.tokens is not None and self.max_tokens > asked.limits.tokens:
             raise Refusal(
-                f"max_tokens = {self.max_tokens:,} is above the run's limit of {limits.tokens:,} tokens for everything "
-                "together; lower it, or raise the limit",
+                f"max_tokens = {self.max_tokens:,} is above the run's limit of {asked.limits.tokens:,} tokens for "
+                "everything together; lower it, or raise the limit",
                 param="max_tokens",
             )
-        seed = order.seed if self.seed is None else self.seed
-        return replace(order, limits=limits, seed=seed, preference=self.wishes.preference or order.preference)
+        return asked if self.seed is None else replace(asked, seed=self.seed)
+
+
+def bounded(order: Order, wishes: Wishes) -> Order:
+    """A server's order with a caller's wishes. Raises `Refusal` for limits above the server's."""
+    limits = order.limits
+    for name in ("cost_usd", "time_s", "tokens", "max_turns"):
+        value, most, where = getattr(wishes, name), getattr(limits, name), f"orchestra.{name}"
+        if value is None:
+            continue
+        if most is not None and value > most:
+            raise Refusal(f"{where} = {value:g} is above the server's limit of {most:g}; lower it", param=where)
+        try:
+            limits = replace(limits, **{name: value})
+        except BadInput as error:
+            raise Refusal(f"orchestra: {error}", param=where) from None
+    return replace(order, limits=limits, preference=wishes.preference or order.preference)
 
 
 def read_request(data: object) -> Asked:
