@@ -58,7 +58,7 @@ def test_a_server_in_order_is_ok_on_every_line(tmp_path):
     [
         ((OFF,), State.FAIL, "its parser of calls is off", "--enable-auto-tool-choice --tool-call-parser"),
         ((WRITES,), State.WARN, "written out as text and not read", "--tool-call-parser"),
-        ((SAYS, CALLS), State.WARN, "calls when it has to", "must_begin_with_call = true"),
+        ((SAYS, CALLS), State.WARN, "calls when it has to; left free it said 'Ready!'", "must_begin_with_call = true"),
         ((SAYS, SAYS), State.WARN, "called no tool, but said 'Ready!'", "trained to call"),
     ],
 )

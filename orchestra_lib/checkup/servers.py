@@ -13,7 +13,8 @@ from orchestra_lib.model.trial import Trial, try_out
 
 SLOW_S = 20.0
 """A first word that takes longer makes runs of many turns a matter of patience."""
-_WRITTEN_OUT = re.compile(r"<tool_call>|<function|\[TOOL_CALLS\]|<\|python_tag\|>|^\s*\{\s*\"(name|function)\"", re.M)
+_WRITTEN_OUT = re.compile(r"<tool_call>|<function|\[TOOL_CALLS\]|<\|python_tag\|>")
+"""How models that were trained to call begin one."""
 _NO_PARSER = re.compile(r"tool choice requires|tool-call-parser|enable-auto-tool-choice", re.I)
 _PARSER = "serve it with --enable-auto-tool-choice --tool-call-parser NAME: hermes for Qwen models and the orchestrator"
 
@@ -93,8 +94,12 @@ async def _native(endpoints: Endpoints, name: str, free: Trial) -> Finding:
     if endpoints.provider(name).dialect.takes_required:
         made = await try_out(name, endpoints.model(name), CallStyle.NATIVE)
         if made.native_call:
-            remedy = "write `must_begin_with_call = true` for it into endpoints.toml, or take a larger model"
-            return warn(what, "the model calls when it has to, and did not of its own accord", remedy)
+            words = f"the model calls when it has to; left free it said {free.text[:80]!r}"
+            remedy = (
+                "write `must_begin_with_call = true` for it into endpoints.toml, serve it with the parser of its family "
+                "(--tool-call-parser), or take a larger model"
+            )
+            return warn(what, words, remedy)
     return warn(what, f"the model called no tool, but said {free.text[:80]!r}", "take a model that was trained to call")
 
 
