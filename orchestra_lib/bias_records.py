@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from orchestra_lib.bias import OVER, Alarm, Estimate
+from orchestra_lib.description_effects import Effect
 from orchestra_lib.record import record
 from orchestra_lib.swap_pairs import Move
 
@@ -119,4 +120,5 @@ class BiasReport:
     results: tuple[Result, ...]
     steps: tuple[Step, ...]
     moves: tuple[Move, ...]
+    effects: tuple[Effect, ...]
     values: Mapping[str, Mapping[str, int]]

@@ -11,10 +11,11 @@ from orchestra_lib import bias
 from orchestra_lib.best_choice import Judged, judged
 from orchestra_lib.bias import Estimate
 from orchestra_lib.bias_records import PLAIN, BiasReport, Cell, Column, Line, Result, Step
+from orchestra_lib.description_effects import effects
 from orchestra_lib.families import Families, shipped_families
 from orchestra_lib.profile import Profile
 from orchestra_lib.store.bias_sums import BiasSums, Facts, Row, Scope
-from orchestra_lib.store.store import Store
+from orchestra_lib.store.queries import StoreQueries
 from orchestra_lib.swap_pairs import moves
 
 _EVERYTHING = Scope()
@@ -22,7 +23,11 @@ INDICES = ("strongest", "strongest_index", "own", "own_index")
 
 
 def bias_report(
-    store: Store, profiles: Mapping[str, Profile], scope: Scope = _EVERYTHING, *, families: Families | None = None
+    store: StoreQueries,
+    profiles: Mapping[str, Profile],
+    scope: Scope = _EVERYTHING,
+    *,
+    families: Families | None = None,
 ) -> BiasReport:
     """The report; `profiles` by the name that prices them, `families` those that ship. Raises `StoreFault`."""
     known = families or shipped_families()
@@ -38,6 +43,7 @@ def bias_report(
     results = _results(outcomes)
     tasks = {row["orchestrator"]: int(row["tasks"]) for row in outcomes}
     lines = _Lines(setups, facts, columns, known, tasks).lines(sums, labels)
+    swaps = sums.swaps()
     simulated = {column.model for column in columns if column.simulated}
     return BiasReport(
         runs=sum(one.runs for one in results),
@@ -47,7 +53,8 @@ def bias_report(
         lines=lines,
         results=results,
         steps=tuple(_step(row) for row in sums.paths() if row["first"] is not None or row["ended"] is not None),
-        moves=moves(sums.swaps()),
+        moves=moves(swaps),
+        effects=effects(swaps),
         values=_values(sums.values()),
     )
 

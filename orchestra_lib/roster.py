@@ -190,6 +190,14 @@ class Roster:
         tool = own[name][0] if name in own else self.experts.tool(name)
         return self._described(tool, self.descriptions.in_use())
 
+    def shipped_description(self, name: str) -> str:
+        """The description that a tool comes with, whichever is in use. Raises `BadInput` for an unknown tool."""
+        own = {tool.spec.name: tool.spec for tool, _ in self._tools.values()}
+        spec = own.get(name) or next((tool.spec for tool, _ in self.experts.tools() if tool.spec.name == name), None)
+        if spec is None:
+            raise BadInput(f"there is no tool {name[:80]!r}; `orchestra models` lists them")
+        return spec.description
+
     def asked(self, name: str) -> Tool | None:
         """A simulated or recorded expert that a run asks for; None for any other name. Raises `BadInput`."""
         found = self.experts.asked(name)

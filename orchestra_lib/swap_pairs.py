@@ -4,7 +4,7 @@ A swap asks what a choice follows. The first offer that was played and the same 
 that draws by lot changes its mind without a swap, too.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -70,6 +70,8 @@ def swapped(base: Offers, other: Offers) -> str | None:
         "description": any(mine[model]["described"] != yours[model]["described"] for model in mine),
     }
     found = [aspect for aspect, differ in differs.items() if differ]
+    if found == ["description"] and Counter(map(_HAS["description"], base)) != Counter(map(_HAS["description"], other)):
+        return None  # one was rewritten and none swapped: `description_effects` looks at those
     return found[0] if len(found) == 1 else None
 
 

@@ -29,7 +29,7 @@ HEAVY = {
     "duckdb": "store",
     "pyarrow": "store export published",  # partitions; where tables leave and where foreign ones come in
     "opentelemetry": "export",
-    "pydantic": "codec",
+    "pydantic": "codec server",
     "genai_prices": "pricebook",
     "math_verify": "judge",
     "pint": "judge",

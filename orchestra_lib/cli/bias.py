@@ -1,7 +1,7 @@
 """`orchestra bias`: whom orchestrators call against what would have been best, and what their choice follows."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,9 +10,10 @@ import typer
 from orchestra_lib.bias import Estimate, drift
 from orchestra_lib.bias_records import UNKNOWN, BiasReport, Line
 from orchestra_lib.bias_report import bias_report
-from orchestra_lib.cli.options import Json
+from orchestra_lib.cli.options import Json, StorePlace, opened
 from orchestra_lib.cli.terminal import dollars, note, print_json, print_table
 from orchestra_lib.codec import to_data
+from orchestra_lib.description_swaps import ARMS, DescriptionSwap, play_description_swaps, version_labels
 from orchestra_lib.errors import BadInput
 from orchestra_lib.families import load_families
 from orchestra_lib.limits import Limits
@@ -20,11 +21,12 @@ from orchestra_lib.paper_bias import paper_bias
 from orchestra_lib.paths import home
 from orchestra_lib.preference import parse_preference
 from orchestra_lib.profilelist import load_profiles
+from orchestra_lib.roster import Roster
 from orchestra_lib.store.bias_sums import Scope
-from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.swapping import EXPERTS, NAMES, VERSIONS, Swap, play_swaps
 from orchestra_lib.training import conducting
+from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Workbench
 
 _SHOWN = 4
@@ -43,15 +45,30 @@ def bias(
     turn: Annotated[
         int | None, typer.Option(help="Only the calls of this turn; 4 is every turn from there on.")
     ] = None,
-    swap: Annotated[int | None, typer.Option(help="First play so many simulated tasks with permuted offers.")] = None,
+    swap: Annotated[
+        str | None,
+        typer.Option(help="First play: a number of simulated tasks with permuted offers, or descriptions of --tool."),
+    ] = None,
     experts: Annotated[str, typer.Option(help="--swap: the profiles on offer, by comma.")] = ",".join(EXPERTS),
     names: Annotated[str, typer.Option(help="--swap: the names they get, by comma.")] = ",".join(NAMES),
     prefer: Annotated[list[str] | None, typer.Option(help="--swap: NAME=WEIGHT. Repeat it.")] = None,
     seed: Annotated[int, typer.Option(help="--swap: which tasks.")] = 0,
     cost_limit: Annotated[float | None, typer.Option(help="--swap: USD at most for a run.")] = None,
+    tool: Annotated[str | None, typer.Option(help="--swap descriptions: whose description is swapped.")] = None,
+    between: Annotated[
+        str, typer.Option(help="--swap descriptions: two versions by comma, shipped being the one that ships.")
+    ] = "shipped,1",
+    tools: Annotated[
+        str | None, typer.Option(help="--swap descriptions: who is on offer, by comma; else all that are on.")
+    ] = None,
+    tasks: Annotated[
+        str | None, typer.Option(help="--swap descriptions: FILE.jsonl, simulated or a suite; else those that ship.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="--swap descriptions: so many tasks, each played three times.")] = 20,
     training: Annotated[
         Path | None, typer.Option(help="The drift over the steps of this training run instead.")
     ] = None,
+    store: StorePlace = None,
     json: Json = False,
 ) -> None:
     """Shares of calls, self-preference and strongest-tool indices, swap controls and alarms, with 95 % intervals."""
@@ -61,33 +78,48 @@ def bias(
     if swap is not None:
         if orchestrator is None:
             raise BadInput("--swap plays somebody: name who with --orchestrator")
-        wanted = Swap(
-            orchestrator=orchestrator, tasks=swap, experts=_listed(experts), names=_listed(names),
-            preference=parse_preference(prefer or []), seed=seed, limits=Limits(cost_usd=cost_limit),
-        )  # fmt: skip
-        asyncio.run(_play(wanted))
+        wishes, limits = parse_preference(prefer or []), Limits(cost_usd=cost_limit)
+        if swap == "descriptions":
+            if tool is None:
+                raise BadInput("--swap descriptions swaps those of one model: name it with --tool")
+            first, _, other = between.partition(",")
+            offered = None if tools is None else tuple(word.strip() for word in tools.split(",") if word.strip())
+            pair = (first.strip(), other.strip())
+            words = DescriptionSwap(
+                orchestrator=orchestrator, tool=tool, between=pair, tasks=limit, source=tasks, seed=seed,
+                tools=offered, preference=wishes, limits=limits,
+            )  # fmt: skip
+            asyncio.run(_play(lambda workbench: play_description_swaps(workbench, words), ARMS * limit))
+        else:
+            if not swap.isdecimal():
+                raise BadInput(f"--swap {swap[:40]!r}: give a number of tasks, or descriptions")
+            wanted = Swap(
+                orchestrator=orchestrator, tasks=int(swap), experts=_listed(experts), names=_listed(names),
+                preference=wishes, seed=seed, limits=limits,
+            )  # fmt: skip
+            asyncio.run(_play(lambda workbench: play_swaps(workbench, wanted), len(VERSIONS) * wanted.tasks))
     scope = Scope(
         wanted=Filter(orchestrator=orchestrator, text=text, group=group, tag=tag, training=False),
         kind=kind, difficulty=difficulty, domain=domain, turn=turn,
     )  # fmt: skip
-    with Store.open(home()) as store:
+    with opened(store) as there:
         profiles = {one.priced_as: one for one in load_profiles(home()).values()}
-        found = bias_report(store, profiles, scope, families=load_families(home()))
+        found = bias_report(there, profiles, scope, families=load_families(home()))
     if json:
         print_json({**to_data(found), "paper": to_data(paper_bias())})
     else:
         _show(found)
 
 
-async def _play(wanted: Swap) -> None:
+async def _play(begin: Callable[[Workbench], AsyncGenerator[Trajectory, None]], of: int) -> None:
     workbench = Workbench(home())
     conducting.join(workbench.roster, workbench.home)
     try:
         played = 0
-        async for _ in play_swaps(workbench, wanted):
+        async for _ in begin(workbench):
             played += 1
-            if played % 50 == 0:
-                note(f"{played:,} of {len(VERSIONS) * wanted.tasks:,} runs")
+            if played % 50 == 0 or (of < 200 and played % 10 == 0):
+                note(f"{played:,} of {of:,} runs")
     finally:
         await workbench.close()
 
@@ -115,6 +147,9 @@ def _show(found: BiasReport) -> None:
         print()
         rows = [[one.orchestrator, one.aspect, points(one.moved), str(one.moved.tasks)] for one in found.moves]
         print_table(("orchestrator", "swapped", "moved", "tasks"), rows)
+    if found.effects:
+        print()
+        _effects(found)
     print()
     rows = [
         [one.orchestrator, points(one.accuracy, signed=False), dollars(one.usd.value), "yes" if one.front else ""]
@@ -132,6 +167,18 @@ def _line(line: Line) -> list[str]:
         for what, found in (("strongest_index", line.strongest_index), ("own_index", line.own_index))
     ]
     return [line.orchestrator, f"{line.calls:,}", f"{line.tasks:,}", *indices, ", ".join(most)]
+
+
+def _effects(found: BiasReport) -> None:
+    labels = version_labels(Roster(home()))
+    head = ("orchestrator", "described", "from", "to", "first calls", "shift", "again", "tasks")
+    rows = [
+        [one.orchestrator, one.model, *(labels.get((one.model, mark), mark) for mark in (one.first, one.other)),
+         f"{points(one.before, signed=False)} → {points(one.after, signed=False)}",
+         points(one.shift), points(one.control), str(one.shift.tasks)]
+        for one in found.effects
+    ]  # fmt: skip
+    print_table(head, rows)
 
 
 def _kin(line: Line) -> list[str]:

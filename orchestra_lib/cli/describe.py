@@ -2,7 +2,11 @@
 
 import asyncio
 import os
+import shlex
+import subprocess
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -88,15 +92,25 @@ def _me() -> str:
 
 
 def _edited(book: DescriptionBook, tool: str) -> str:
+    """What a person made of the newest text, or of the one that ships, in an editor."""
     found = book.history(tool)
-    text = typer.edit(found[-1].text if found else _shipped(tool), require_save=True)
-    if text is None:
-        raise BadInput("nothing was saved in the editor, so that nothing changed; EDITOR names which one opens")
-    return text
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise BadInput("no editor is named: set EDITOR, or give the text with --set")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "description.txt"
+        file.write_text((found[-1].text if found else _shipped(tool)) + "\n", "utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(file)], check=True)  # the person's own editor
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            raise BadInput(
+                f"the editor {editor[:80]!r} failed ({error}); set EDITOR, or give the text with --set"
+            ) from None
+        return file.read_text("utf-8", "replace")
 
 
 def _shipped(tool: str) -> str:
-    return next((spec.description for spec, _ in Roster(home()).tools() if spec.name == tool), "")
+    return Roster(home()).shipped_description(tool)
 
 
 def _use(book: DescriptionBook, tool: str, use: str) -> None:
