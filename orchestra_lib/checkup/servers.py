@@ -96,7 +96,7 @@ async def _native(endpoints: Endpoints, name: str, free: Trial) -> Finding:
         if made.native_call:
             words = f"the model calls when it has to; left free it said {free.text[:80]!r}"
             remedy = (
-                "write `must_begin_with_call = true` for it into endpoints.toml, serve it with the parser of its family "
+                "write `must_begin_with_call = true` for it into endpoints.toml, serve it with its family's parser "
                 "(--tool-call-parser), or take a larger model"
             )
             return warn(what, words, remedy)
