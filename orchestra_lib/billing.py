@@ -141,13 +141,15 @@ def spent_on(attempts: Iterable[Attempt], prices: PriceTable) -> Spent:
 
 def spent(group: Sequence[Charge]) -> Spent:
     """The same totals of attempts that are priced."""
-    counted = _counted(group)
-    return Spent(
-        input_tokens=total_tokens([usage.input_tokens for usage in counted]),
-        output_tokens=total_tokens([usage.output_tokens for usage in counted]),
-        cost_usd=total([charge.cost_usd for charge in group]),
-        known_usd=math.fsum([charge.cost_usd for charge in group if charge.cost_usd is not None]),
-    )
+    sent: int | None = 0
+    made: int | None = 0
+    for usage in _counted(group):
+        sent = None if sent is None or usage.input_tokens is None else sent + usage.input_tokens
+        made = None if made is None or usage.output_tokens is None else made + usage.output_tokens
+    known = [usd for _, _, usd in group if usd is not None]
+    known_usd = math.fsum(known)
+    cost_usd = known_usd if len(known) == len(group) else None
+    return Spent(input_tokens=sent, output_tokens=made, cost_usd=cost_usd, known_usd=known_usd)
 
 
 def _row(payee: str, name: str, group: Sequence[Charge], prices: PriceTable) -> BillRow:
