@@ -7,9 +7,10 @@
 Everything here is simulated. The reference is the paper's objective (arXiv 2511.21689, section 3.2) at the sizes of
 `configs/tiny.toml`, cut to 30 steps of 12 groups; every variant differs from it in one thing, begins with the same warm
 start and sees the same exercises. Trained policies sample at temperature 1 on 300 held-out markets of their seed.
-Differences are taken seed by seed; intervals are Student's of 95 % over seeds, for no more than one comparison at a
-time. `reward` is the mean preference reward, as the paper has it, where all variants of a seed are one group; that of a
-variant is so no figure outside of this table.
+Differences are taken market by market; their intervals of 95 % are by bootstrap over markets and say nothing of other
+seeds, which `--json` has Student's intervals over. p is by sign flips, after Holm over the variants of a column.
+`reward` is the mean preference reward, as the paper has it, where all variants of a seed are one group: no figure
+outside of this table.
 """
 
 import json
@@ -20,15 +21,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.ablated import WARM, Ablated, keep, key_of, make, mean_excluded, place, read
 from benchmarks.claims import note, parser
-from benchmarks.learning import flat
 from benchmarks.learning import place as checkpoint
 from orchestra_lib.errors import BadInput
-from orchestra_lib.interval import Mean, over_seeds
+from orchestra_lib.evaluation.intervals import Array, difference, holm
+from orchestra_lib.interval import over_seeds
 from orchestra_lib.paths import DATA
 from orchestra_lib.training.steps import REASONS
-from orchestra_lib.training.tiny.evaluation import compared, held_out, summary
+from orchestra_lib.training.tiny.evaluation import Played, held_out, rewards_of
 from orchestra_lib.training.tiny.market import AIMS, SEEN
 
 FOLDER = DATA / "ablation"
@@ -68,17 +71,8 @@ VARIANTS: Mapping[str, Variant] = {
     "used twice": Variant("departure", ("grpo.iterations=2",)),
     "twice, clip 0.28": Variant("departure", ("grpo.iterations=2", "grpo.clip_high=0.28")),
 }
-COLUMNS = {
-    **{f"{aim} kept": f"{aim} compliance" for aim in AIMS},
-    "accuracy": "all accuracy",
-    "malformed": "all malformed",
-    "$ (cost)": "cost cost_usd",
-    "s (latency)": "latency latency_s",
-    "reward": "reward",
-}
-
-Figures = dict[str, dict[str, float]]
-"""Of each variant of a seed, a figure's name to its value."""
+COLUMNS = (*(f"{aim} kept" for aim in AIMS), "accuracy", "malformed", "$ (cost)", "s (latency)", "reward")
+SURE = 0.05
 
 
 def main() -> None:
@@ -145,38 +139,69 @@ def stored(
 
 def compare(runs: Mapping[int, Mapping[str, Ablated]]) -> list[dict[str, Any]]:
     """A row for each variant: its figures, and by how much each is above the reference's, over the seeds it has."""
-    figures = {seed: _figures(seed, of) for seed, of in runs.items()}
+    values = {seed: _values(seed, of) for seed, of in runs.items()}
     rows = []
     for name in (WARM, *VARIANTS):
-        mine = {seed: of[name] for seed, of in figures.items() if name in of}
-        if not mine:
+        seeds = sorted(seed for seed, of in values.items() if name in of)
+        if not seeds:
             continue
-        members = [runs[seed][name] for seed in mine]
-        differences = {} if name == REFERENCE else {
-            title: over_seeds([one[figure] - figures[seed][REFERENCE][figure] for seed, one in mine.items()])
-            for title, figure in COLUMNS.items()
-        }  # fmt: skip
+        members = [runs[seed][name] for seed in seeds]
+        mine, paper = ([values[seed][who] for seed in seeds] for who in (name, REFERENCE))
         rows.append({
             "simulated": True,
             "variant": name,
             "of": "start" if name == WARM else VARIANTS[name].of,
-            "seeds": sorted(mine),
+            "seeds": seeds,
             "steps": members[0].step,
             "markets": len(members[0].played),
             "cpu_s": None if name == WARM else sum(one.cpu_s or 0.0 for one in members) / len(members),
             "excluded": {reason: mean_excluded(members, reason) for reason in REASONS},
-            "figures": {title: asdict(over_seeds([one[at] for one in mine.values()])) for title, at in COLUMNS.items()},
-            "above the paper's": {title: asdict(one) for title, one in differences.items()},
+            "figures": {title: asdict(over_seeds([_mean(one[title]) for one in mine])) for title in COLUMNS},
+            "above": {} if name == REFERENCE else {title: _above(mine, paper, title) for title in COLUMNS},
         })  # fmt: skip
+    _adjust(rows)
     return rows
 
 
-def _figures(seed: int, runs: Mapping[str, Ablated]) -> Figures:
-    """Every figure of the variants of a seed, whose rewards are compared with each other."""
+Values = Mapping[str, Array]
+"""Of a policy, a column's title to the values of the markets that it is over, T×1."""
+
+
+def _values(seed: int, runs: Mapping[str, Ablated]) -> dict[str, Values]:
+    """What the variants of a seed did market by market; their rewards are compared with each other."""
     one = next(iter(runs.values()))
-    markets = held_out(one.kind, len(one.played), seed)
-    reward = compared(markets, {name: run.played for name, run in runs.items()})
-    return {name: flat(summary(run.played), reward[name]) for name, run in runs.items()}
+    rewards = rewards_of(held_out(one.kind, len(one.played), seed), {name: run.played for name, run in runs.items()})
+    return {name: {**_columns(run.played), "reward": rewards[name][:, None]} for name, run in runs.items()}
+
+
+def _columns(played: Sequence[Played]) -> Values:
+    told = {
+        **{f"{aim} kept": [one.complies for one in played if one.aim == aim] for aim in AIMS},
+        "accuracy": [one.solved for one in played],
+        "malformed": [one.malformed for one in played],
+        "$ (cost)": [one.cost_usd for one in played if one.aim == "cost"],
+        "s (latency)": [one.latency_s for one in played if one.aim == "latency"],
+    }
+    return {title: np.array(values, dtype=np.float64)[:, None] for title, values in told.items()}
+
+
+def _mean(values_TS: Array) -> float:
+    return float(values_TS.mean())
+
+
+def _above(mine: Sequence[Values], paper: Sequence[Values], title: str) -> dict[str, Any]:
+    """A difference on the same markets, with its intervals over markets and over seeds."""
+    over_markets = difference(*(np.concatenate([one[title] for one in side]) for side in (mine, paper)))
+    apart = [_mean(a[title]) - _mean(b[title]) for a, b in zip(mine, paper, strict=True)]
+    return {"over markets": asdict(over_markets), "over seeds": asdict(over_seeds(apart))}
+
+
+def _adjust(rows: Sequence[dict[str, Any]]) -> None:
+    """Holm's p over all variants of a column; the warm start is no variant."""
+    for title in COLUMNS:
+        told = [row["above"][title]["over markets"] for row in rows if row["above"] and row["variant"] != WARM]
+        for one, p in zip(told, holm([one["p"] for one in told]), strict=True):
+            one["p_holm"] = p
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -185,21 +210,22 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     lines.append(f"{'':10} {'':18}{'seeds':>6}" + "".join(f"{title:>17}" for title in titles))
     for row in rows:
         absolute = row["variant"] in (WARM, REFERENCE)
-        figures = {title: Mean(**one) for title, one in row["figures" if absolute else "above the paper's"].items()}
+        cells = "".join(f"{_cell(row, title, absolute=absolute):>17}" for title in COLUMNS)
         shares = [share for share in row["excluded"].values() if share is not None]
-        cells = "".join(f"{_cell(figures[title], signed=not absolute):>17}" for title in COLUMNS)
         out = f"{sum(shares):.1%}" if shares else "—"
         lines.append(f"{row['of']:10} {row['variant']:18}{len(row['seeds']):>6}{cells}{out:>17}")
-    lines.append("* Student's interval of 95 % over seeds leaves 0 out; of so many comparisons some do by chance")
+    lines.append(
+        "± of differences: half the bootstrap interval of 95 % over markets, of these policies; other seeds may"
+    )
+    lines.append(f"differ (--json has their interval). * p after Holm below {SURE:g} over the variants of the column")
     return lines
 
 
-def _cell(value: Mean, *, signed: bool) -> str:
-    words = f"{value.mean:{'+' if signed else ''}.3g}"
-    if value.low is None or value.high is None:
-        return words
-    apart = signed and (value.low > 0 or value.high < 0)
-    return f"{words} ±{value.high - value.mean:.2g}{'*' if apart else ''}"
+def _cell(row: Mapping[str, Any], title: str, *, absolute: bool) -> str:
+    if absolute:
+        return f"{row['figures'][title]['mean']:.3g}"
+    one = row["above"][title]["over markets"]
+    return f"{one['mean']:+.3g} ±{(one['high'] - one['low']) / 2:.2g}{'*' if one['p_holm'] < SURE else ''}"
 
 
 if __name__ == "__main__":

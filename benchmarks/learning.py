@@ -129,7 +129,7 @@ def measured(kind: str, count: int, seeds: Sequence[int], folder: Path) -> dict[
             played = {name: asyncio.run(play_all(markets, one, Path(artefacts))) for name, one in policies.items()}
         reward = compared(markets, played)
         for name, rows in played.items():
-            for figure, value in flat(summary(rows), reward[name]).items():
+            for figure, value in _flat(summary(rows), reward[name]).items():
                 found.setdefault(name, {}).setdefault(figure, []).append(value)
     return found
 
@@ -144,8 +144,7 @@ def _learned(folder: Path, seed: int) -> PolicyOf:
     return learned(load_network(folder).eval(), name=folder.name, seed=seed)
 
 
-def flat(figures: Mapping[str, Any], reward: Mean) -> dict[str, float]:
-    """The figures of all aims under plain names, `cost compliance`, and the mean preference reward."""
+def _flat(figures: Mapping[str, Any], reward: Mean) -> dict[str, float]:
     flat = {"reward": reward.mean}
     for aim, told in figures.items():
         for name in ("accuracy", "compliance", "malformed"):

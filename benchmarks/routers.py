@@ -193,9 +193,9 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         if row["orchestrator"] == first["orchestrator"]:
             head = (*_TITLES.values(), f"reward less that of {row['beside']}")
             lines.append(f"\n{row['preference'] + ' preference':26}" + "".join(f"{title:>27}" for title in head))
-        cells = [_cell(row["figures"][what], what) for what in _TITLES]
+        cells = [cell(row["figures"][what], what) for what in _TITLES]
         apart = row["reward apart"]
-        cells.append("" if apart is None else f"{_cell(apart, 'apart')} p {apart['p_holm']:.2g}")
+        cells.append("" if apart is None else f"{cell(apart, 'apart')} p {apart['p_holm']:.2g}")
         left = row["ungraded"] + row["faults"]
         told = f"  {left} ungraded or faults" if left else ""
         lines.append(f"  {row['orchestrator']:24}" + "".join(f"{cell:>27}" for cell in cells) + told)
@@ -207,7 +207,8 @@ _TITLES = {
 }  # fmt: skip
 
 
-def _cell(one: Mapping[str, Any], what: str) -> str:
+def cell(one: Mapping[str, Any], what: str) -> str:
+    """A figure with its interval, as a table has it."""
     if one["mean"] is None:
         return "unknown"
     digits = "+.3f" if what == "apart" else ".3f" if what in ("accuracy", "reward") else ".3g"

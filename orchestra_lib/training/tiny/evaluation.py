@@ -21,6 +21,7 @@ from orchestra_lib.policy.conductor import Conductor, Estimator, load_examples
 from orchestra_lib.protocols import Policy, Situation
 from orchestra_lib.record import record
 from orchestra_lib.reward import Measures, rewards, weights_of
+from orchestra_lib.segments import Floats
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.training.tiny.course import exercise_of
@@ -114,6 +115,11 @@ def _played(market: Market, trajectory: Trajectory, solved: bool | None, complie
 
 def compared(markets: Sequence[Market], played: Mapping[str, Sequence[Played]]) -> dict[str, Mean]:
     """The mean preference reward of each contestant, where the contestants of an exercise are the group."""
+    return {name: mean(values.tolist()) for name, values in rewards_of(markets, played).items()}
+
+
+def rewards_of(markets: Sequence[Market], played: Mapping[str, Sequence[Played]]) -> dict[str, Floats]:
+    """The preference reward of each contestant in every exercise."""
     most = max(len(market.experts) for market in markets)
     names = list(played)
     rows = [(at, played[name][at]) for at in range(len(markets)) for name in names]
@@ -129,7 +135,7 @@ def compared(markets: Sequence[Market], played: Mapping[str, Sequence[Played]]) 
     )
     weights = np.stack([_weights(market, most) for market in markets], axis=1)
     reward = rewards(measures, weights).reward_N.reshape(len(markets), len(names))
-    return {name: mean(reward[:, at].tolist()) for at, name in enumerate(names)}
+    return {name: reward[:, at] for at, name in enumerate(names)}
 
 
 def _weights(market: Market, most: int) -> Any:

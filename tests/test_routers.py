@@ -1,0 +1,45 @@
+"""Benchmarks of routers: contestants play the same held-out tasks, or choose among outcomes that were recorded."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def told(*command):
+    done = subprocess.run(
+        [sys.executable, "-m", *command, "--quick", "--json"], capture_output=True, text=True, cwd=ROOT, timeout=280
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.timeout(300)
+def test_contestants_are_compared_on_the_same_simulated_tasks():
+    rows = told("benchmarks.routers", "--orchestrators", "cheapest", "knn-router", "oracle", "--beside", "oracle")
+    by = {(row["preference"], row["orchestrator"]): row for row in rows}
+    assert len(by) == 9
+    assert all(row["simulated"] and row["tasks"] == row["runs"] == 8 for row in rows)
+    for wish in ("outcome", "cost", "latency"):
+        oracle, router = by[wish, "oracle"], by[wish, "knn-router"]
+        assert oracle["reward apart"] is None
+        gap = router["figures"]["reward"]["mean"] - oracle["figures"]["reward"]["mean"]
+        assert router["reward apart"]["mean"] == pytest.approx(gap)
+    assert (
+        by["cost", "cheapest"]["figures"]["cost_cents"]["mean"]
+        < by["outcome", "oracle"]["figures"]["cost_cents"]["mean"]
+    )
+
+
+def test_routers_choose_between_recorded_outcomes_of_real_models():
+    rows = {(row["preference"], row["router"]): row for row in told("benchmarks.recorded_routers")}
+    for wish in ("outcome", "cost"):
+        assert rows[wish, "always coder"]["to_coder"] == 1.0
+        best = rows[wish, "best"]["figures"]["accuracy"]["mean"]
+        for name in ("always coder", "always generalist", "random", "knn-router", "mf-router"):
+            assert rows[wish, name]["figures"]["accuracy"]["mean"] <= best
+            assert not rows[wish, name]["simulated"]
