@@ -64,6 +64,8 @@ def players(
         if left := gather(home()):
             note(f"{len(left):,} runs of workers that had been cut off are taken in")
         yield made
+    if made.faulted and (left := gather(home())):
+        note(f"{len(left):,} runs that their workers died over are taken in as cut off")
 
 
 @contextmanager

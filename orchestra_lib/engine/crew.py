@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +18,8 @@ from orchestra_lib.record import record
 TRIES = 4
 """So often a call is begun before its workers' deaths are taken for its own fault."""
 START_WITHIN_S = 300.0
+_RAISED = re.compile(r"[\w.]*(Error|Exception|Input|Fault)\w*: ")
+"""How the last line of a traceback begins."""
 _USERS = ("endpoints.toml", "prices/*.toml", "profiles/*")
 """What of a home folder decides over a run, beside the order itself."""
 
@@ -59,6 +62,8 @@ class Crew:
         posts = [Post(home=str(home), mark=mark_of(home), name=f"{session}-{n}") for n in range(1, workers + 1)]
         self.workers = [actor.remote(post, *arguments) for post in posts]
         self.places: tuple[Place, ...] = ()
+        self.faulted = False
+        """Whether workers died over something for good, so that what they have left of it is not home."""
         self._free: asyncio.Queue[Any] = asyncio.Queue()
         for _ in range(self.room):  # one call for each worker before any has two
             for worker in self.workers:
@@ -104,6 +109,7 @@ class Crew:
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except self._ray.exceptions.RayError as error:
+            self.faulted = True
             raise WorkerFault(f"a worker died over it, {TRIES} times: {_cause(error)}") from None
         finally:
             self._free.put_nowait(worker)
@@ -158,7 +164,7 @@ def crew(
             yield made
             well = True
         finally:
-            made.dismiss(remove=well)
+            made.dismiss(remove=well and not made.faulted)
 
 
 def mark_of(home: Path) -> str:
@@ -198,6 +204,5 @@ def _cause(error: Exception) -> str:
     cause = getattr(error, "cause", None)
     if isinstance(cause, Exception):
         return f"{type(cause).__name__}: {first_line(cause)}"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = next((line for line in reversed(lines) if "Error" in line.partition(":")[0]), lines[0] if lines else "?")
-    return told[:300]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return (lines[-1] if _RAISED.match(lines[-1]) else lines[0])[:300]
