@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -22,13 +23,18 @@ from benchmarks.claims import Claim, claim, note, parser, show
 from benchmarks.large_store import RUN, RUN_TABLES, large_store
 from orchestra_lib.store.database import OWNED
 from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.partition_writing import write_partitions
+from orchestra_lib.store.partitions import Partitions
+from orchestra_lib.store.rollouts import StepRollouts, Worth
 from orchestra_lib.store.store import Store
+from orchestra_lib.store.summary import Filter
 from orchestra_lib.trajectory import Trajectory
 from tests.episodes import events, trajectory
 
 TURNS = 20
 TOOLS = ("search", "coder", "python", "generalist", "maths")
 ORCHESTRATORS = ("conductor", "nemotron", "strongest", "cheapest")
+ROLLOUTS = 96
 SEEDS = 250
 """Runs that are made one by one; the million is copies of them under other ids and times."""
 CROSS_TAB = """
@@ -43,7 +49,8 @@ def main() -> None:
     claims = [
         *_answers(runs, repeats),
         *_sync(journals, repeats),
-        *_ingest(ingested),
+        *_ingest(ingested, repeats),
+        *_training(repeats),
         *_kills(kills),
     ]
     show(claims, as_json=chosen.json)
@@ -132,7 +139,7 @@ def _sync(journals: int, repeats: int) -> Iterator[Claim]:
             yield claim(f"a new run among {journals:,} journals", _cpu_ms(one_more, repeats), "CPU ms")
 
 
-def _ingest(runs: int) -> Iterator[Claim]:
+def _ingest(runs: int, repeats: int) -> Iterator[Claim]:
     trajectories = [_run(number) for number in range(runs)]
     with tempfile.TemporaryDirectory(prefix="orchestra-bench-ingest-") as folder, Store(Path(folder)) as store:
         started, wall = time.process_time(), time.perf_counter()
@@ -141,6 +148,37 @@ def _ingest(runs: int) -> Iterator[Claim]:
         rows = sum(store.query(f"SELECT count(*) FROM {table}").rows[0][0] for table in RUN_TABLES)
         note(f"{rows:,} rows of {runs:,} runs in {wall_s:.2f} s wall, {cpu_s:.2f} s CPU")
         yield claim("bulk ingest", rows / cpu_s, "rows per CPU second", at_least=50_000)
+        yield from _partitions(store, Path(folder) / "partitions", rows, repeats)
+
+
+def _partitions(store: Store, folder: Path, rows: int, repeats: int) -> Iterator[Claim]:
+    """The same runs written as Parquet, and asked there."""
+    started = time.process_time()
+    write_partitions(store, Filter(), folder)
+    yield claim("written as partitions", rows / (time.process_time() - started), "rows per CPU second")
+    with Partitions(folder) as partitions:
+        at = f"in partitions of {store.count():,} runs"
+        yield claim(f"a list page {at}", _cpu_ms(lambda n: partitions.list(), repeats), "CPU ms")
+        yield claim(
+            f"cross-tab tool x orchestrator {at}", _cpu_ms(lambda n: partitions.query(CROSS_TAB), repeats), "CPU ms"
+        )
+
+
+def _training(repeats: int) -> Iterator[Claim]:
+    """What it costs to keep a step of training: its file, and taking that into an open store."""
+    worth = Worth(reward=0.5, advantage=1.0, kept=True)
+    made = [trajectory(f"{number}", turns=2) for number in range(ROLLOUTS)]
+    with tempfile.TemporaryDirectory(prefix="orchestra-bench-training-") as folder, Store(Path(folder)) as store:
+        kept = StepRollouts(Path(folder), "training")
+
+        def step(number: int) -> None:
+            named = [replace(one, setting=replace(one.setting, run_id=f"{time.time_ns()}-{one.id}")) for one in made]
+            kept.put(number, [(one, worth) for one in named])
+            assert store.sync() == 1
+
+        yield claim(
+            f"a training step of {ROLLOUTS} rollouts, kept and taken in", _cpu_ms(step, repeats), "CPU ms", at_most=150
+        )
 
 
 def _kills(kills: int) -> Iterator[Claim]:

@@ -203,6 +203,21 @@ def test_a_record_that_is_none_is_named_when_it_is_asked_for(written, raw):
             partitions.get(run_id)
 
 
+def test_no_rows_are_smuggled_in_under_another_run_and_none_count_twice(written):
+    calls = part(written, "calls")
+    kept = calls.read_bytes()
+    changed(calls, column("run_id", ["c"]))
+    with pytest.raises(BadInput, match="'run_id' the run 'c', which its batch does not have"):
+        Partitions(written)
+    calls.write_bytes(kept)
+    file = part(written)
+    again = file.parents[1] / "orchestrator=copy" / file.name
+    again.parent.mkdir()
+    again.write_bytes(file.read_bytes())
+    with pytest.raises(BadInput, match="would count twice; remove one"):
+        Partitions(written)
+
+
 def test_a_record_of_another_run_is_refused(written, tmp_path):
     with Store(tmp_path / "home") as store:
         other = store.select("SELECT raw FROM trajectories WHERE id = 'c'", {})[0]["raw"]

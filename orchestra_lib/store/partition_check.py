@@ -12,6 +12,8 @@ from orchestra_lib.errors import BadInput, NewerSchema, first_line
 from orchestra_lib.store.migrations import MIGRATIONS
 from orchestra_lib.store.partition_folder import PartFile, literal
 
+_ENDLESS = "NOT (isfinite(coalesce(one.started_s, 0)) AND isfinite(coalesce(one.finished_s, 0)))"
+
 Columns = Mapping[str, str]
 """Types by name, in order."""
 
@@ -32,14 +34,21 @@ _LISTS = ("tools", "called", "marks", "offers", "uses", "path", "described")
 """Columns without gaps."""
 
 
-def check(connection: duckdb.DuckDBPyConnection, part: PartFile, url: str, expected: Columns) -> Columns:
-    """The columns of a file as they can be read. Raises `BadInput` naming file, column and remedy, `NewerSchema`."""
-    source = f"read_parquet({literal(url)}, hive_partitioning = false)"
+def check(
+    connection: duckdb.DuckDBPyConnection, part: PartFile, url: str, expected: Columns, *, runs: str | None
+) -> Columns:
+    """The columns of a file as they can be read. `runs` is the file of its batch's trajectories, None for that one.
+
+    Raises `BadInput` naming file, column and remedy, `NewerSchema`.
+    """
+    source = _source(url)
     try:
         _check_version(connection, part, url)
         found = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}  # noqa: S608
         _check_types(part, found, expected)
         _check_rows(connection, part, source, found)
+        if runs is not None:
+            _check_runs(connection, part, source, runs)
     except duckdb.Error as error:
         raise refused(part.path, f"cannot be read ({first_line(error)})") from None
     return found
@@ -79,6 +88,7 @@ def _check_rows(connection: duckdb.DuckDBPyConnection, part: PartFile, source: s
         for name in found.keys() & set(_LISTS):
             holes = f"len(list_filter({name}, lambda one: one IS NULL)) > 0"
             wrong[name] = f"({wrong.get(name, 'false')}) OR {holes}"
+        wrong["marks"] += f" OR len(list_filter(marks, lambda one: {_ENDLESS})) > 0"
         for name in found.keys() & set(_AMOUNTS):
             wrong[name] = f"({wrong.get(name, 'false')}) OR {name} < 0 OR NOT isfinite({name}::DOUBLE)"
     told = [f"coalesce(bool_or({test}), false)" for test in wrong.values()]
@@ -88,6 +98,18 @@ def _check_rows(connection: duckdb.DuckDBPyConnection, part: PartFile, source: s
     for name, bad in zip([*wrong, "id"], row, strict=False):  # a table other than of trajectories has no ids of its own
         if bad:
             raise refused(part.path, f"has rows whose {name!r} is missing, double or no value that can be")
+
+
+def _check_runs(connection: duckdb.DuckDBPyConnection, part: PartFile, source: str, runs: str) -> None:
+    """Rows of a run in another batch would be added to those that it has there."""
+    sql = f"SELECT min(run_id) FROM {source} WHERE run_id NOT IN (SELECT id FROM {_source(runs)})"  # noqa: S608
+    row = connection.execute(sql).fetchone()
+    if row is not None and row[0] is not None:
+        raise refused(part.path, f"has in the column 'run_id' the run {row[0][:80]!r}, which its batch does not have")
+
+
+def _source(url: str) -> str:
+    return f"read_parquet({literal(url)}, hive_partitioning = false)"
 
 
 def refused(path: str, why: str) -> BadInput:

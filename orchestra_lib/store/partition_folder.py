@@ -73,9 +73,14 @@ class PartitionFolder:
     def files(self) -> list[PartFile]:
         """Every file of a batch that is whole, which its file of trajectories says: it is written last.
 
-        Raises `BadInput` naming a Parquet file that is none of ours, `StoreFault`.
+        Raises `BadInput` naming a Parquet file that is none of ours, or there twice, and `StoreFault`.
         """
         found = [part for table in TABLES for part in self._in(table)]
+        places: dict[tuple[str, str], str] = {}
+        for part in found:
+            first = places.setdefault((part.table, part.batch), part.path)
+            if first != part.path:
+                raise BadInput(f"{part.path} has the name of {first}, so that its rows would count twice; remove one")
         whole = {part.batch for part in found if part.table == "trajectories"}
         return [part for part in found if part.batch in whole]
 

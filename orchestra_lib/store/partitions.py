@@ -86,13 +86,17 @@ class Partitions(StoreQueries):
                     "write some with `orchestra export FOLDER --format partitions`"
                 )
             with self._cursor() as cursor:
-                self._checked = {part: self._checked.get(part) or self._check(cursor, part) for part in files}
+                runs = {part.batch: part for part in files if part.table == "trajectories"}
+                self._checked = {
+                    part: self._checked.get(part) or self._check(cursor, part, runs[part.batch]) for part in files
+                }
                 with transaction(cursor):
                     self._show(cursor, files)
             self._files = files
 
-    def _check(self, cursor: duckdb.DuckDBPyConnection, part: PartFile) -> Columns:
-        return check(cursor, part, self._folder.url(part.path), self._expected[part.table])
+    def _check(self, cursor: duckdb.DuckDBPyConnection, part: PartFile, runs: PartFile) -> Columns:
+        whose = None if part is runs else self._folder.url(runs.path)
+        return check(cursor, part, self._folder.url(part.path), self._expected[part.table], runs=whose)
 
     def _show(self, cursor: duckdb.DuckDBPyConnection, files: Sequence[PartFile]) -> None:
         cursor.execute(_SUPERSEDED.format(files=self._listed(part for part in files if part.table == "trajectories")))

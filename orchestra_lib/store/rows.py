@@ -61,7 +61,9 @@ def rows(trajectory: Trajectory, rollout: Rollout | None = None) -> Rows:
     found = Rows(
         trajectories=[(*_trajectory(trajectory, turns, kinds, raw), *_trained(rollout))],
         turns=[_turn(trajectory, charged) for charged in turns],
-        calls=[row for charged in turns for row in _calls(trajectory, charged, kinds)],
+        calls=[
+            row for charged in turns[trajectory.setting.given_turns :] for row in _calls(trajectory, charged, kinds)
+        ],
         attempts=[row for charged in turns for row in _attempts(trajectory, charged)],
         grades=[_grade(trajectory.id, *placed) for placed in enumerate(trajectory.grades)],
         rollouts=() if rollout is None else [_rollout(trajectory.id, rollout)],
@@ -90,7 +92,7 @@ def _trajectory(trajectory: Trajectory, turns: Sequence[_Charged], kinds: Mappin
     ledger = [(call.call.tool if call else ORCHESTRATOR, charge) for turn in turns for call, charge in turn.pairs()]
     judged = [(JUDGE, charge) for charge in charges(trajectory.judge_attempts, setting.prices)]
     bill = bill_of([*ledger, *judged], setting.prices)
-    calls, run = trajectory.calls, ran(trajectory)
+    calls, run = trajectory.own_calls, ran(trajectory)
     usd = {id(call): cost.cost_usd for turn in turns for call, _, cost in turn.calls}
     called = sorted({call.call.tool for call in calls})
     return (
