@@ -202,11 +202,16 @@ class Trajectory:
         return tuple(call for turn in self.turns for call in turn.calls)
 
     @property
+    def own_calls(self) -> tuple[Call, ...]:
+        """The calls of turns that were played here, and did not come with a caller's conversation."""
+        return tuple(call for turn in self.turns[self.setting.given_turns :] for call in turn.calls)
+
+    @property
     def tools_used(self) -> Mapping[str, int]:
         """How many calls of each tool ran here, well or badly. What was refused, or only claimed, is no use."""
-        played = self.turns[self.setting.given_turns :]
-        calls = (call for turn in played for call in turn.calls)
-        return Counter(call.call.tool for call in calls if call.observation and call.observation.status in _RAN)
+        return Counter(
+            call.call.tool for call in self.own_calls if call.observation and call.observation.status in _RAN
+        )
 
     def ledger(self) -> Iterator[tuple[str, Attempt]]:
         """Every attempt of the run with its payee, in order: `orchestrator`, or the tool's name."""

@@ -92,6 +92,9 @@ def test_an_edited_conversation_begins_a_new_run_with_the_turns_that_it_tells_of
         assert kept.turns[0].calls[0].call.recovered == "came with the caller's messages"
         assert kept.setting.task.text.startswith("Where does it snow?")
         assert kept.tools_used == {"weather": 2}
+        counted = "SELECT t.calls, t.called, count(*) FROM trajectories t JOIN calls c ON c.run_id = t.id"
+        rows = house.workbench.store.query(f"{counted} WHERE t.id = '{kept.id}' GROUP BY ALL").rows
+        assert rows == ((2, ["weather"], 2),)
 
 
 def test_a_reply_to_an_answer_goes_on_with_all_that_was_said(house):
