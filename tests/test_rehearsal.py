@@ -5,6 +5,7 @@ from contextlib import suppress
 import pytest
 import synthesising
 
+from orchestra_lib.environment.assignment import GoldenCall
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.state import State
 from orchestra_lib.errors import ModelMistake
@@ -36,10 +37,11 @@ def test_it_says_what_a_whole_replay_says(name):
         changes = [step.call for step in rehearsal.steps]
         for at, step in enumerate(rehearsal.steps):
             # Writes of other tasks stand in too: some of them are equal to the golden one in what they leave.
-            others = [other for _, other in perturbations.of(step.call, methods)] + changes
+            others = [other for _, other in perturbations.of(step.call, methods)]
+            others += [(one.operation, one.arguments) for one in changes]
             for other in others:
-                instead = [] if other is None else [other]
-                if instead and not _goes(place.world, changes[:at], other):
+                instead = [] if other is None else [GoldenCall(operation=other[0], arguments=other[1])]
+                if instead and not _goes(place.world, changes[:at], instead[0]):
                     instead = []
                     expected = True
                 else:

@@ -162,7 +162,7 @@ def test_an_expression_of_endless_depth_is_refused():
             expression = ["not", expression]
         domain["invariants"][0]["holds"] = expression
 
-    with pytest.raises(BadInput, match="within one another|not in the form"):
+    with pytest.raises(BadInput, match=r"within one another|not in the form"):
         changed(deep)
 
 

@@ -3,7 +3,8 @@
 Numbers count by value, unordered lists as multisets; null and missing are one, and free text is left out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from orchestra_lib.environment.schema import Field, FieldType, Table
@@ -33,62 +34,76 @@ def _renamed(value: Canonical, names: Mapping[str, str]) -> Canonical:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def canonical(table: Table, record: Record) -> Canonical:
-    """A record as nested tuples that are equal when the records are."""
-    return _fields(table.fields, record)
+class Form:
+    """Brings the records of a table into canonical form, and compares two of them."""
+
+    def __init__(self, table: Table) -> None:
+        self._fields = _read(table.fields)
+
+    def __call__(self, record: Record) -> Canonical:
+        """A record as nested tuples that are equal when the records are."""
+        return _fields(self._fields, record)
+
+    def differ(self, one: Record, other: Record, new: Collection[str]) -> bool:
+        """Whether two records differ whatever new records, whose keys are given, end up being called."""
+        for name, read in self._fields:
+            left, right = one.get(name), other.get(name)
+            if left is right or left == right:
+                continue
+            if left is None or right is None:
+                return True
+            if read is not None:
+                left, right = read(left), read(right)
+                if left == right:
+                    continue
+            if not new:
+                return True
+            blank = dict.fromkeys(new, NEW)
+            if _renamed(left, blank) != _renamed(right, blank):
+                return True
+        return False
 
 
-def differ(table: Table, one: Record, other: Record, new: Sequence[str]) -> bool:
-    """Whether two forms of a record differ whatever new records, whose keys are given, end up being called."""
-    blank = dict.fromkeys(new, NEW)
-    for field in table.fields:
-        left, right = one.get(field.name), other.get(field.name)
-        if left == right or field.free:
-            continue
-        mine, theirs = _fields((field,), one), _fields((field,), other)
-        if mine != theirs and (not blank or _renamed(mine, blank) != _renamed(theirs, blank)):
-            return True
-    return False
+Read = Callable[[Any], Canonical] | None
+"""What a field's value is compared as; None where it is compared as it is."""
+Reads = Sequence[tuple[str, Read]]
 
 
-def _fields(fields: Sequence[Field], data: Record) -> Canonical:
+def _read(fields: Sequence[Field]) -> Reads:
+    return tuple((field.name, _reader(field)) for field in fields if not field.free)
+
+
+def _fields(fields: Reads, data: Record) -> Canonical:
     return tuple(
         [
-            (field.name, _PLAIN[field.type](field, value))
-            for field in fields
-            if (value := data.get(field.name)) is not None and not field.free
+            (name, value if read is None else read(value))
+            for name, read in fields
+            if (value := data.get(name)) is not None
         ]
     )
 
 
-def _list(field: Field, value: Any) -> Canonical:
-    if field.fields:
-        parts = tuple([_fields(field.fields, one) for one in value])
-    else:
-        parts = tuple([_number(field, one) for one in value])
-    return tuple(sorted(parts, key=repr)) if field.unordered else parts
+def _reader(field: Field) -> Read:
+    match field.type:
+        case FieldType.INTEGER | FieldType.NUMBER | FieldType.MONEY:
+            return _number
+        case FieldType.OBJECT if field.fields:
+            return partial(_fields, _read(field.fields))
+        case FieldType.OBJECT:
+            return lambda value: repr(sorted(value.items()))
+        case FieldType.LIST:
+            return partial(_list, partial(_fields, _read(field.fields)) if field.fields else _number, field.unordered)
+        case _:
+            return None
 
 
-def _object(field: Field, value: Any) -> Canonical:
-    return _fields(field.fields, value) if field.fields else repr(sorted(value.items()))
+def _list(read: Callable[[Any], Canonical], unordered: bool, value: Any) -> Canonical:
+    parts = tuple([read(one) for one in value])
+    return tuple(sorted(parts, key=repr)) if unordered else parts
 
 
-def _same(field: Field, value: Any) -> Canonical:
-    return value
-
-
-def _number(field: Field, value: Any) -> Canonical:
+def _number(value: Any) -> Canonical:
     """Whole floats as integers, others without the tail of binary arithmetic."""
     if not isinstance(value, float):
         return value
     return int(value) if value.is_integer() else round(value, 6)
-
-
-_PLAIN: Mapping[FieldType, Callable[[Field, Any], Canonical]] = {
-    **dict.fromkeys(FieldType, _same),
-    FieldType.INTEGER: _number,
-    FieldType.NUMBER: _number,
-    FieldType.MONEY: _number,
-    FieldType.LIST: _list,
-    FieldType.OBJECT: _object,
-}

@@ -154,7 +154,7 @@ def operator(code: Code, head: str, run: Made, parts: Sequence[Piece]) -> Piece:
             return _truth(f"({' and '.join([*tests, f'{left} {head} {right}'])})")
         case (("+" | "-" | "*"), [_, _]):
             tests, (left, right) = _given(code, parts)
-            value = f"{code.constant(tidy).text}({left} {head} {right})"
+            value = _tidied(code, f"{left} {head} {right}")
             missing = " and ".join(tests)
             return Piece(text=f"({value} if {missing} else None)" if missing else value, sure=not missing)
         case "not", [part]:
@@ -235,6 +235,15 @@ def _given(code: Code, parts: Sequence[Piece]) -> tuple[list[str], list[str]]:
             tests.append(f"{first} is not None")
             texts.append(again)
     return tests, texts
+
+
+def _tidied(code: Code, number: str) -> str:
+    """What `operators.tidy` makes of a number, written out: it stands in most writes, and a call costs more than it."""
+    kept, scaled, whole = code.temporary(), code.temporary(), code.temporary()
+    near = f"-0.25 < {scaled} - ({whole} := {code.constant(round).text}({scaled})) < 0.25"
+    quick = f"1.0 <= ({scaled} := {kept} * 1e6) < 1e12 and {near}"
+    integer = f"({kept} := {number}).__class__ is {code.constant(int).text}"
+    return f"({kept} if {integer} else {whole} / 1e6 if {quick} else {code.constant(tidy).text}({kept}))"
 
 
 def _of_key(items: Any, wanted: Any, field: str) -> Any:

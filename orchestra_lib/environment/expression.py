@@ -14,7 +14,8 @@ division by zero. What is wrong with an expression is said when it is compiled, 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -96,13 +97,28 @@ class Compiler:
 
     def write(self, code: Code, expression: Expression, names: Mapping[str, Type], where: str) -> tuple[Piece, Type]:
         """The expression as a piece of a function in the making, and its type."""
+        with self._deeper(where):
+            return self._write(code, expression, names, where)
+
+    @contextmanager
+    def _deeper(self, where: str) -> Iterator[None]:
         self._depth += 1
         try:
             if self._depth > MAXDEPTH:
                 raise BadInput(f"{where}: more than {MAXDEPTH} expressions within one another; use lets")
-            return self._write(code, expression, names, where)
+            yield
         finally:
             self._depth -= 1
+
+    @contextmanager
+    def _looping(self, where: str) -> Iterator[None]:
+        if self._loops == MAXLOOPS:
+            raise BadInput(f"{where}: more than {MAXLOOPS} loops within one another; use fewer")
+        self._loops += 1
+        try:
+            yield
+        finally:
+            self._loops -= 1
 
     def _write(self, code: Code, expression: Expression, names: Mapping[str, Type], where: str) -> tuple[Piece, Type]:
         match expression:
@@ -141,6 +157,24 @@ class Compiler:
             raise BadInput(f"{where}: a condition is expected, this is {kind.kind}; compare it with something")
         return piece
 
+    def require(self, code: Code, expression: Expression, names: Mapping[str, Type], where: str, refusal: str) -> None:
+        """Statements that raise unless a condition holds. Parts and items are tried one by one, with no list made."""
+        with self._deeper(where):
+            match expression:
+                case ["and", _, *_]:
+                    for place, part in enumerate(expression[1:]):
+                        self.require(code, part, names, f"{where}['and'][{place}]", refusal)
+                case ["all", *rest]:
+                    with self._looping(where):
+                        items, _, name, inside = self._listed(code, "all", rest, names, f"{where}['all']")
+                        with code.block(
+                            f"for {code.variable(name)} in {items.text if items.sure else f'{items.text} or ()'}:"
+                        ):
+                            self.require(code, rest[2], inside, f"{where}['all'].each", refusal)
+                case _:
+                    with code.block(f"if not {self.condition(code, expression, names, where).text}:"):
+                        code.line(f"raise {refusal}")
+
     def _parameter(self, name: str, where: str) -> Any:
         if name not in self._parameters:
             raise BadInput(f"{where}: no policy parameter @{name}; known are {_some(self._parameters)}")
@@ -176,15 +210,11 @@ class Compiler:
     ) -> tuple[Piece, Type]:
         if head == "const" and len(rest) == 1:
             return _constant(code, rest[0])
-        if head in ("record", "records") or head in LOOPS:
-            if self._loops == MAXLOOPS:
-                raise BadInput(f"{where}: more than {MAXLOOPS} loops within one another; use fewer")
-            self._loops += head != "record"
-            try:
-                form = self._loop if head in LOOPS else self._records
-                return form(code, head, rest, names, where)
-            finally:
-                self._loops -= head != "record"
+        if head == "record":
+            return self._record(code, rest, names, where)
+        if head == "records" or head in LOOPS:
+            with self._looping(where):
+                return (self._records if head == "records" else self._loop)(code, head, rest, names, where)
         parts = [self.write(code, part, names, f"{where}[{place}]") for place, part in enumerate(rest)]
         pieces, kinds = tuple(one for one, _ in parts), tuple(kind for _, kind in parts)
         if head in _LAZY:
@@ -207,47 +237,58 @@ class Compiler:
             raise BadInput(f"{where}: {error}") from None
         return forms.operator(code, head, operator.run, pieces), kind
 
+    def _table(self, rest: Sequence[Any], parts: int, form: str, where: str) -> tuple[str, Type]:
+        if len(rest) != parts or not isinstance(rest[0], str) or rest[0] not in self.tables:
+            raise BadInput(f"{where}: write {form} with one of the tables {_some(self.tables)}")
+        return rest[0], self.tables[rest[0]]
+
+    def _record(self, code: Code, rest: Sequence[Any], names: Mapping[str, Type], where: str) -> tuple[Piece, Type]:
+        table, kind = self._table(rest, 2, '["record", table, key]', where)
+        key, _ = self.write_key(code, rest[1], names, f"{where}.key")
+        text = f"{code.state}.find({code.constant(table).text}, {key.text})"
+        return Piece(text=text), replace(kind, optional=True)
+
     def _records(
         self, code: Code, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str
     ) -> tuple[Piece, Type]:
-        if not rest or rest[0] not in self.tables or len(rest) != (2 if head == "record" else 3):
-            form = '["record", table, key]' if head == "record" else '["records", table, name, condition]'
-            raise BadInput(f"{where}: write {form} with one of the tables {_some(self.tables)}")
-        kind, table = self.tables[rest[0]], code.constant(rest[0]).text
-        if head == "record":
-            key, _ = self.write_key(code, rest[1], names, f"{where}.key")
-            return Piece(text=f"{code.state}.find({table}, {key.text})"), replace(kind, optional=True)
-        name = _name(rest[1], names, where)
+        table, kind = self._table(rest, 3, '["records", table, name, condition]', where)
+        name, place = _name(rest[1], names, where), code.constant(table).text
         row = code.variable(name, sure=True)
         holds = self.condition(code, rest[2], {**names, name: kind}, f"{where}.condition")
-        rows, equal = f"{code.state}.records({table})", _equal_field(name, rest[2])
+        rows, equal = f"{code.state}.records({place})", _equal_field(name, rest[2])
         if equal is not None:  # an index spares the others
             wanted, _ = self.write(code, equal[1], names, f"{where}.condition")
-            rows = f"{code.state}.among({table}, {code.constant(equal[0]).text}, {wanted.text})"
+            rows = f"{code.state}.among({place}, {code.constant(equal[0]).text}, {wanted.text})"
         before, rows = forms.iterable(code, Piece(text=rows, sure=True))
         return forms.looped(before, f"[{row} for {row} in {rows} if {holds.text}]"), replace(LIST, item=kind)
 
     def _loop(
         self, code: Code, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str
     ) -> tuple[Piece, Type]:
+        items, kind, name, inside = self._listed(code, head, rest, names, where)
+        one = code.variable(name)
+        before, listed = forms.iterable(code, items)
+        if head in ("any", "all", "filter", "count"):
+            body, value = self.condition(code, rest[2], inside, f"{where}.each"), BOOLEAN
+        else:
+            body, value = self.write(code, rest[2], inside, f"{where}.each")
+        kept = head in ("filter", "count")
+        each = f"[{one if kept else body.text} for {one} in {listed}{f' if {body.text}' if kept else ''}]"
+        reduce = LOOPS[head]
+        text = each if reduce is None else f"{code.constant(reduce).text}({each})"
+        return replace(forms.looped(before, text), sure=head not in ("least", "most")), _loop_type(head, kind, value)
+
+    def _listed(
+        self, code: Code, head: str, rest: Sequence[Any], names: Mapping[str, Type], where: str
+    ) -> tuple[Piece, Type, str, Mapping[str, Type]]:
+        """The list of a loop with its type, the name of an item, and the names within."""
         if len(rest) != 3:
             raise BadInput(f'{where}: write ["{head}", name, list, expression over $name]')
         name = _name(rest[0], names, where)
         items, kind = self.write(code, rest[1], names, f"{where}.list")
         if kind.kind not in (Kind.LIST, Kind.ANY):
             raise BadInput(f"{where}: a list is expected, this is {kind.kind}")
-        one, inside = code.variable(name), {**names, name: kind.item or ANY}
-        before, listed = forms.iterable(code, items)
-        if head in ("any", "all", "filter", "count"):
-            body, value = self.condition(code, rest[2], inside, f"{where}.each"), BOOLEAN
-        else:
-            body, value = self.write(code, rest[2], inside, f"{where}.each")
-        each = f"[{one} for {one} in {listed} if {body.text}]" if head in ("filter", "count") else (
-            f"[{body.text} for {one} in {listed}]"
-        )  # fmt: skip
-        reduce = LOOPS[head]
-        text = each if reduce is None else f"{code.constant(reduce).text}({each})"
-        return replace(forms.looped(before, text), sure=head not in ("least", "most")), _loop_type(head, kind, value)
+        return items, kind, name, {**names, name: kind.item or ANY}
 
 
 def _at(code: Code, parts: Sequence[Piece], kind: Type, where: str) -> tuple[Piece, Type]:

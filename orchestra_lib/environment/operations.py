@@ -108,8 +108,8 @@ class _Invariants:
                 with code.block(f"if changed[0] == {code.constant(table).text}:"):
                     code.line(f"{code.variable('row', sure=True)} = {code.state}.find(changed[0], changed[1])")
                     for one, where in all_of:
-                        holds = self._compiler.condition(code, one.holds, {"row": self._compiler.tables[table]}, where)
-                        _write_refusal(code, holds.text, f"Not done: {one.text}")
+                        refusal = _refusal(code, f"Not done: {one.text}")
+                        self._compiler.require(code, one.holds, {"row": self._compiler.tables[table]}, where, refusal)
         code.variables = kept
         code.sure.discard("row")
 
@@ -210,8 +210,9 @@ class _Made:
         needed = _needed(operation)
         code, _ = self._begun([one for one in operation.lets if one.name in needed])
         enforced = [one for one in operation.rules if one.mode is Mode.ENFORCED]
-        for rule, holds in self._written(code, enforced):
-            _write_refusal(code, holds, self._prose.refusal(operation, rule))
+        for rule in enforced:
+            refusal = _refusal(code, self._prose.refusal(operation, rule))
+            self._compiler.require(code, rule.when, self.names, f"{where}.rules.{rule.id}", refusal)
         if operation.kind is not OperationKind.WRITE:
             if operation.effects:
                 raise BadInput(f"{where}: kind is {operation.kind} but it has effects; make it a write")
@@ -249,9 +250,8 @@ class _Made:
             code.line(f"return {piece.text}")
 
 
-def _write_refusal(code: Code, holds: str, words: str) -> None:
-    with code.block(f"if not {holds}:"):
-        code.line(f"raise {code.constant(ModelMistake).text}({code.constant(words).text})")
+def _refusal(code: Code, words: str) -> str:
+    return f"{code.constant(ModelMistake).text}({code.constant(words).text})"
 
 
 def _needed(operation: Operation) -> frozenset[str]:

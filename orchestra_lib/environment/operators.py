@@ -29,7 +29,20 @@ class Operator:
 
 def cents(amount: float) -> float:
     """An amount of money to two decimals, half away from zero."""
-    return round(amount + math.copysign(1e-9, amount), 2)
+    return rounded(amount + math.copysign(1e-9, amount), 2, 1e2)
+
+
+def rounded(number: float, digits: int, scale: float) -> float:
+    """`round(number, digits)`, quicker where no half is near; `scale` is ten to that power.
+
+    Close to a whole number of units both are the float nearest to that many: a quotient of two whole floats is.
+    """
+    scaled = number * scale
+    if 1 <= scaled < 1e12 or -1e12 < scaled <= -1:
+        whole = round(scaled)
+        if -0.25 < scaled - whole < 0.25:
+            return whole / scale
+    return round(number, digits)
 
 
 @lru_cache(maxsize=65_536)
@@ -126,7 +139,7 @@ def _percent(amount: Any, rate: Any) -> Any:
 
 def tidy(number: float) -> float:
     """Without the tail that binary floats leave; sums of cents stay sums of cents."""
-    return number if isinstance(number, int) else round(number, 6)
+    return number if isinstance(number, int) else rounded(number, 6, 1e6)
 
 
 def _round(number: Any, digits: Any = 0) -> Any:
@@ -255,7 +268,7 @@ OPERATORS: Mapping[str, Operator] = {
 
 def _sum(values: Sequence[Any]) -> float:
     total = sum(value for value in values if value is not None)
-    return round(total, 6) if isinstance(total, float) else total
+    return tidy(total)
 
 
 LOOPS: Mapping[str, Callable[[list[Any]], Any] | None] = {

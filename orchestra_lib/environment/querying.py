@@ -1,18 +1,17 @@
 """Finders, lists and searches: conditions from parameters, order, pages."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from orchestra_lib.environment.code import Code
 from orchestra_lib.environment.expression import Compiler
 from orchestra_lib.environment.kinds import Kind, Type
-from orchestra_lib.environment.schema import Compare, FieldType, Operation, Query
+from orchestra_lib.environment.schema import Compare, FieldType, Filter, Operation, Query
 from orchestra_lib.environment.state import State
 from orchestra_lib.errors import BadInput, ModelMistake
 
 Record = Mapping[str, Any]
-Given = Sequence[tuple[str, Any, Compare]]
-"""Conditions: a field, what it is compared with, and how."""
 
 
 def write_query(
@@ -37,18 +36,14 @@ def write_query(
     table, key = code.constant(query.table).text, compiler.key(query.table)
     if not query.single:
         _write_kept(code, query, operation)
-    tests = [
-        f"({code.constant(one.field).text}, {code.name(one.parameter).text}, {code.constant(one.compare).text})"
-        for one in query.filters
-    ]
-    code.line(
-        f"found = {code.constant(_matching).text}({code.state}, {table}, ({''.join(f'{one}, ' for one in tests)}))"
-    )
+    row = code.variable("row", sure=True)
+    tests = [_test(code, one, row) for one in sorted(query.filters, key=lambda one: _ORDER.index(one.compare))]
     if query.where is not None:
-        row = code.variable("row", sure=True)
         inside = {**names, "row": compiler.tables[query.table]}
-        holds = compiler.condition(code, query.where, inside, f"{where}.where")
-        code.line(f"found = [{row} for {row} in found if {holds.text}]")
+        tests.append(compiler.condition(code, query.where, inside, f"{where}.where").text)
+    holds = f" if {' and '.join(tests)}" if tests else ""
+    code.line(f"rows = {_rows(code, query, table)}")
+    code.line(f"found = [{row} for {row} in rows{holds}]")
     if query.single:
         code.line(f"return {code.constant(_single).text}({code.state}, found, {table}, {code.constant(key).text})")
         return
@@ -91,44 +86,54 @@ def _is_untouched(state: State, table: str | None) -> bool:
     return table is not None and all(name != table for name, _ in state.overlay)
 
 
-def _matching(state: State, table: str, tests: Given) -> list[Record]:
-    """The rows that meet all conditions, in the order of their keys; one without a value is none."""
-    given = [one for one in tests if one[1] is not None]
-    indexed = [(field, wanted) for field, wanted, compare in given if compare is Compare.IS]
-    by = min(indexed, key=lambda one: state.base.count(table, *one), default=None)
-    found: list[Record] = list(state.records(table) if by is None else state.matching(table, *by))
-    for field, wanted, compare in given:
-        if compare is Compare.IS:
-            if (field, wanted) != by:
-                found = [row for row in found if row.get(field) == wanted]
-        else:
-            test = _TESTS[compare]
-            found = [row for row in found if test(row.get(field), wanted)]
-    if state.overlay or not state.base.is_sorted(table):
-        key = state.base.tables[table].key
-        found.sort(key=lambda row: row[key])
-    return found
+_ORDER = (Compare.IS, Compare.AT_LEAST, Compare.AT_MOST, Compare.HAS)
+"""Tests in the order of what they cost."""
+
+_SIGNS = {Compare.AT_LEAST: ">=", Compare.AT_MOST: "<="}
 
 
-def _at_least(value: Any, wanted: Any) -> bool:
-    return value is not None and value >= wanted
+def _test(code: Code, one: Filter, row: str) -> str:
+    """Whether a row meets a condition; one without a value is none."""
+    wanted = code.name(one.parameter)
+    value = f"{row}.get({code.constant(one.field).text})"
+    if one.compare is Compare.IS:
+        test = f"{value} == {wanted.text}"
+    elif one.compare is Compare.HAS:
+        test = f"{code.constant(_has).text}({value}, {wanted.text})"
+    else:
+        kept = code.temporary()
+        test = f"(({kept} := {value}) is not None and {kept} {_SIGNS[one.compare]} {wanted.text})"
+    return test if wanted.sure else f"({wanted.text} is None or {test})"
 
 
-def _at_most(value: Any, wanted: Any) -> bool:
-    return value is not None and value <= wanted
+def _rows(code: Code, query: Query, table: str) -> str:
+    """The rows that may meet the conditions, in the order of the records: an index spares most where one can."""
+    indexed = [
+        (code.constant(one.field).text, code.name(one.parameter)) for one in query.filters if one.compare is Compare.IS
+    ]
+    if len(indexed) == 1 and indexed[0][1].sure:
+        return f"{code.state}.among({table}, {indexed[0][0]}, {indexed[0][1].text})"
+    if not indexed:
+        return f"{code.state}.records({table})"
+    given = "".join(f"({field}, {wanted.text}), " for field, wanted in indexed)
+    return f"{code.constant(_narrowest).text}({code.state}, {table}, ({given}))"
+
+
+def _narrowest(state: State, table: str, given: Sequence[tuple[str, Any]]) -> Iterable[Record]:
+    """The rows of the condition that fewest records of the base meet."""
+    least, by = 0, None
+    for field, wanted in given:
+        if wanted is not None:
+            many = state.base.count(table, field, wanted)
+            if by is None or many < least:
+                least, by = many, (field, wanted)
+    return state.records(table) if by is None else state.among(table, *by)
 
 
 def _has(value: Any, wanted: Any) -> bool:
     if isinstance(value, str):
         return str(wanted).casefold() in value.casefold()
     return wanted in (value or ())
-
-
-_TESTS: Mapping[Compare, Callable[[Any, Any], bool]] = {
-    Compare.AT_LEAST: _at_least,
-    Compare.AT_MOST: _at_most,
-    Compare.HAS: _has,
-}
 
 
 def _single(state: State, found: list[Record], table: str, key: str) -> Any:
@@ -144,26 +149,41 @@ def _single(state: State, found: list[Record], table: str, key: str) -> Any:
 
 
 class _Pages:
-    """Makes the pages of a search."""
+    """Makes the pages of a search. What is shown of a record is made once for as long as the record is the same."""
 
     def __init__(self, query: Query, key: str, shown: tuple[str, ...]) -> None:
         self._table, self._size, self._key, self._shown = query.table, query.page_size, key, shown
+        self._known: dict[str, tuple[Record, Record, tuple[str, str]]] = {}
 
     def __call__(self, state: State, found: list[Record], wish: str | None, page: int | None) -> Any:
+        if state.overlay or not state.base.is_sorted(self._table):
+            found.sort(key=itemgetter(self._key))
         if wish:
             name = wish.removeprefix("-")
             known = [row for row in found if row.get(name) is not None]
-            known.sort(key=lambda row: row[name], reverse=wish.startswith("-"))
+            known.sort(key=itemgetter(name), reverse=wish.startswith("-"))
             found = known + [row for row in found if row.get(name) is None]
         page, size = int(page or 1), self._size
         pages = max(1, -(-len(found) // size))
         if page > pages:
             raise ModelMistake(f"There {'is one page' if pages == 1 else f'are {pages} pages'}; page {page} is beyond.")
-        rows = found[(page - 1) * size : page * size]
-        table, key, shown = self._table, self._key, self._shown
-        state.seen.update([(table, row[key]) for row in rows])
-        results = [{name: row.get(name) for name in shown} for row in rows] if shown else rows
+        results = []
+        for row in found[(page - 1) * size : page * size]:
+            kept = self._known.get(row[self._key])
+            if kept is None or kept[0] is not row:
+                kept = self._show(state, row)
+            results.append(kept[1])
+            state.seen.add(kept[2])
         return {"total": len(found), "page": page, "pages": pages, "results": results}
+
+    def _show(self, state: State, row: Record) -> tuple[Record, Record, tuple[str, str]]:
+        """A record, what is shown of it, and its place."""
+        key, shown = row[self._key], self._shown
+        made = row, {name: row.get(name) for name in shown} if shown else row, (self._table, key)
+        if key not in self._known:
+            self._known[key] = made  # that of the base, mostly: others live for one episode
+            state.base.keep(made[1])
+        return made
 
     def places(self, page: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
         """The records that a page shows."""

@@ -12,6 +12,7 @@ from orchestra_lib.environment.assignment import Information
 _NUMBER = re.compile(
     r"(?<![\w.,])(?P<sign>[-−])?\s?(?P<before>[$€£])?\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w]|[.,]\d)"
 )
+_LEADING = re.compile(r"^[\s*_\-]+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -73,14 +74,33 @@ def _has_unit(unit: str | None, around: tuple[str, str]) -> bool:
 
 def _begins(text: str, word: str) -> bool:
     """Whether a text begins with a word, after a space or a hyphen."""
-    rest = re.sub(r"^[\s*_\-]+", "", text)
+    rest = _LEADING.sub("", text)
     return rest.startswith(word) and not rest[len(word) : len(word) + 1].isalpha()
 
 
 def _has_word(word: str, message: str) -> bool:
     """Whether a text holds a word or phrase whole, in any case and spacing."""
+    if word.isascii() and message.isascii():
+        return _has_plain_word(" ".join(word.lower().split()), " ".join(message.lower().split()))
     pattern = r"\s+".join(re.escape(part) for part in word.split())
     return bool(pattern) and re.search(rf"(?<![\w-]){pattern}(?![\w]|-\w|\.\d)", message, re.IGNORECASE) is not None
+
+
+def _has_plain_word(word: str, message: str) -> bool:
+    """The same without a pattern of its own for each word, which would take longer to compile than to use."""
+    start = message.find(word) if word else -1
+    while start >= 0:
+        before, behind = message[start - 1 : start], message[start + len(word) : start + len(word) + 2]
+        after = behind[:1]
+        goes_on = _is_word(after) or (after == "-" and _is_word(behind[1:])) or (after == "." and behind[1:].isdigit())
+        if not goes_on and not _is_word(before) and before != "-":
+            return True
+        start = message.find(word, start + 1)
+    return False
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _date_forms(text: str) -> Iterator[str]:

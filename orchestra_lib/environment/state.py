@@ -5,11 +5,10 @@ was changed in canonical form: equal diffs of one base mean equal states. `full_
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from orchestra_lib.environment.canonical import Canonical, canonical, labelled
+from orchestra_lib.environment.canonical import Canonical, Form, labelled
 from orchestra_lib.environment.canonical import Key as Key
 from orchestra_lib.environment.canonical import Record as Record
 from orchestra_lib.environment.schema import Domain, Table
@@ -34,9 +33,11 @@ class Base:
         self.domain = domain
         self.records = records
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
+        self.forms = {table.name: Form(table) for table in domain.tables}
         self.pages: dict[Asked, tuple[Any, frozenset[Key]]] = {}
         self._sorted = {name: list(one) == sorted(one) for name, one in records.items()}
         self._texts: dict[int, str] = {}
+        self._values: dict[int, frozenset[Any]] = {}
         self._kept = self._record_ids()
         self._canonical: dict[Key, Canonical] = {}
         self._indexes: dict[tuple[str, str], dict[Any, tuple[str, ...]]] = {}
@@ -65,9 +66,10 @@ class Base:
         if len(self.pages) >= _PAGES:
             self.pages.clear()
             self._texts.clear()
+            self._values.clear()
             self._kept = self._record_ids()
         self.pages[asked] = page, places
-        self._kept.add(id(page))
+        self.keep(page)
 
     def text(self, result: Any) -> str:
         """A result as JSON for a model; that of an unchanged record or a remembered page is written once."""
@@ -77,6 +79,24 @@ class Base:
             if id(result) in self._kept:  # it lives as long as this base does, and so does its id
                 self._texts[id(result)] = text
         return text
+
+    def values(self, result: Any) -> frozenset[Any]:
+        """The plain values in a result, looked for once as above; those of a page are those of its rows."""
+        found = self._values.get(id(result))
+        if found is None:
+            rows = result.get("results") if isinstance(result, dict) else None
+            if isinstance(rows, list):
+                rest = (value for name, value in result.items() if name != "results")
+                found = plain_values(list(rest)).union(*map(self.values, rows))
+            else:
+                found = plain_values(result)
+            if id(result) in self._kept:
+                self._values[id(result)] = found
+        return found
+
+    def keep(self, result: Any) -> None:
+        """Say that a result will live as long as this base and not be changed."""
+        self._kept.add(id(result))
 
     def _record_ids(self) -> set[int]:
         return {id(one) for records in self.records.values() for one in records.values()}
@@ -90,8 +110,22 @@ class Base:
         made = self._canonical.get(place)
         if made is None:
             table, key = place
-            made = self._canonical[place] = canonical(self.tables[table], self.records[table][key])
+            made = self._canonical[place] = self.forms[table](self.records[table][key])
         return made
+
+
+def plain_values(data: Any) -> frozenset[Any]:
+    """All that is neither an object nor a list, wherever it stands in plain data."""
+    found: set[Any] = set()
+    unread = [data]
+    while unread:
+        one = unread.pop()
+        for part in one.values() if isinstance(one, dict) else one if isinstance(one, list | tuple) else (one,):
+            if isinstance(part, dict | list | tuple):
+                unread.append(part)
+            else:
+                found.add(part)
+    return frozenset(found)
 
 
 def _highest(records: Mapping[str, Any], prefix: str | None) -> int:
@@ -105,10 +139,11 @@ class State:
     """One episode's view of a base. Not for several threads at once.
 
     `read` are the records that were asked for by key or found as the one that matches, `seen` those that a search
-    showed, `written` those that were changed, all since the start and of calls that went well.
+    showed, `written` those that were changed, all since the start and of calls that went well. `made` are the
+    new ones.
     """
 
-    __slots__ = ("_before", "_inserted", "base", "overlay", "read", "seen", "written")
+    __slots__ = ("_before", "_inserted", "base", "made", "overlay", "read", "seen", "written")
 
     def __init__(self, base: Base) -> None:
         self.base = base
@@ -116,6 +151,7 @@ class State:
         self.read: set[Key] = set()
         self.seen: set[Key] = set()
         self.written: set[Key] = set()
+        self.made: set[Key] = set()
         self._inserted: dict[str, int] = {}
         self._before: dict[Key, Record | None] = {}
 
@@ -124,6 +160,13 @@ class State:
         new = State(self.base)
         new.overlay, new._inserted = dict(self.overlay), dict(self._inserted)
         new.read, new.seen, new.written = set(self.read), set(self.seen), set(self.written)
+        new.made = set(self.made)
+        return new
+
+    def branch(self) -> "State":
+        """The same records to go on from in another way, of which nothing counts as read, seen or written yet."""
+        new = State(self.base)
+        new.overlay, new.made, new._inserted = dict(self.overlay), set(self.made), dict(self._inserted)
         return new
 
     def find(self, table: str, key: Any) -> Record | None:
@@ -143,44 +186,32 @@ class State:
         self.read.add(place)
         return found
 
-    def records(self, table: str) -> Iterator[Record]:
+    def records(self, table: str) -> Iterable[Record]:
         """All records of a table as they are now, the base's order first."""
         base = self.base.records[table]
-        if not self.overlay:
-            yield from base.values()
-            return
-        for key, one in base.items():
-            yield self.overlay.get((table, key), one)
-        for (name, key), one in self.overlay.items():
-            if name == table and key not in base:
-                yield one
+        changed = {key: one for (name, key), one in self.overlay.items() if name == table} if self.overlay else None
+        return {**base, **changed}.values() if changed else base.values()
 
-    def matching(self, table: str, field: str, value: Any) -> Iterator[Record]:
-        """The records with a value in a plain field; an index serves the base."""
-        base = self.base.records[table]
-        for key in self.base.index(table, field).get(value, ()):
-            if (table, key) not in self.overlay:
-                yield base[key]
-        for (name, _), one in self.overlay.items():
-            if name == table and one.get(field) == value:
-                yield one
+    def matching(self, table: str, field: str, value: Any) -> Iterable[Record]:
+        """The records with a value in a plain field, unchanged ones first; an index serves the base."""
+        base, overlay = self.base.records[table], self.overlay
+        keys = self.base.index(table, field).get(value, ())
+        found = [base[key] for key in keys if (table, key) not in overlay]
+        return found + [one for (name, _), one in overlay.items() if name == table and one.get(field) == value]
 
-    def among(self, table: str, field: str, value: Any) -> Iterator[Record]:
+    def among(self, table: str, field: str, value: Any) -> Iterable[Record]:
         """At least the records with a value in a plain field, in the order of `records`; an index spares the rest."""
         if isinstance(value, list | dict):
             return self.records(table)
         base, overlay = self.base.records[table], self.overlay
         keys = self.base.index(table, field).get(value, ())
-        if not overlay:
-            return (base[key] for key in keys)
-        others = [
-            (key, one)
-            for (name, key), one in overlay.items()
-            if name == table and one.get(field) == value and key not in keys
-        ]
-        if any(key in base for key, _ in others):  # its place among the others is no longer known
+        changed = {key: one for (name, key), one in overlay.items() if name == table} if overlay else None
+        if not changed:
+            return [base[key] for key in keys]
+        others = [key for key, one in changed.items() if one.get(field) == value and key not in keys]
+        if any(key in base for key in others):  # its place among the others is no longer known
             return self.records(table)
-        return chain((overlay.get((table, key), base[key]) for key in keys), (one for _, one in others))
+        return [changed[key] if key in changed else base[key] for key in (*keys, *others)]
 
     def begin(self) -> None:
         """Start an operation: what it changes can be taken back."""
@@ -195,6 +226,7 @@ class State:
                 table, name = key
                 if name not in self.base.records[table]:
                     self._inserted[table] -= 1
+                    self.made.discard(key)
             else:
                 self.overlay[key] = old
         self._before = {}
@@ -218,13 +250,15 @@ class State:
     def insert(self, table: str, record: Record) -> Record:
         """Put a new record in, under the next key."""
         spec = self.base.tables[table]
-        number = self.base.number(table) + self._inserted.get(table, 0)
-        key = f"{spec.prefix}{number:0{spec.digits}d}"
-        self._inserted[table] = self._inserted.get(table, 0) + 1
+        before = self._inserted.get(table, 0)
+        key = f"{spec.prefix}{self.base.number(table) + before:0{spec.digits}d}"
+        self._inserted[table] = before + 1
         new = {**record, spec.key: key}
-        self._before[table, key] = None
-        self.overlay[table, key] = new
-        self.written.add((table, key))
+        place = (table, key)
+        self._before[place] = None
+        self.overlay[place] = new
+        self.written.add(place)
+        self.made.add(place)
         return new
 
     def diff(self) -> Diff:
@@ -232,7 +266,7 @@ class State:
         base, found, said = self.base, {}, {}
         for place, one in self.overlay.items():
             table, key = place
-            now = canonical(base.tables[table], one)
+            now = base.forms[table](one)
             if key not in base.records[table]:
                 said[place] = now
             elif now != base.canonical(place):
@@ -244,5 +278,5 @@ class State:
         base = self.base
         whole = {(table, key): base.canonical((table, key)) for table, keys in base.records.items() for key in keys}
         for place, one in self.overlay.items():
-            whole[place] = canonical(base.tables[place[0]], one)
+            whole[place] = base.forms[place[0]](one)
         return hashlib.sha256(repr(sorted(whole.items())).encode("utf-8", "replace")).hexdigest()

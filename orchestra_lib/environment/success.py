@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from orchestra_lib.environment.assignment import Assignment, GoldenCall
-from orchestra_lib.environment.canonical import Key, Record, differ
+from orchestra_lib.environment.canonical import Key, Record
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.said import is_said, upstream_said
 from orchestra_lib.environment.state import Base, Diff, State
@@ -100,7 +100,7 @@ class Judge:
     def succeeds(self, state: State, messages: Sequence[str]) -> bool:
         """Whether all three hold, and nothing else: for filters that ask it thousands of times."""
         return (
-            self.golden.touched <= (state.read | state.seen | state.written)
+            not self.golden.touched - state.read - state.seen - state.written
             and self.same(state)
             and all(is_said(one, messages) for one in self.assignment.required)
         )
@@ -123,7 +123,7 @@ class Judge:
         return [f"{words}: {_keys(keys)}" for words, keys in parts if keys]
 
     def _touched(self, state: State) -> list[str]:
-        missing = self.golden.touched - (state.read | state.seen | state.written)
+        missing = self.golden.touched - state.read - state.seen - state.written
         return [f"never looked at: {_keys(sorted(missing))}"] if missing else []
 
 
@@ -148,7 +148,7 @@ def _other_records(base: Base, raw: Raw, golden: Raw) -> bool:
     left, right = raw.keys() - golden.keys(), golden.keys() - raw.keys()
     new = [sorted(table for table, key in places if key not in base.records[table]) for places in (left, right)]
     return new[0] != new[1] or any(
-        differ(base.tables[table], one[table, key], base.records[table][key], ())
+        base.forms[table].differ(one[table, key], base.records[table][key], ())
         for places, one in ((left, raw), (right, golden))
         for table, key in places
         if key in base.records[table]

@@ -7,7 +7,6 @@ F4 discriminative: without one of the writes, or with it changed, the task fails
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from itertools import dropwhile
 
 from orchestra_lib.environment.assignment import Assignment, GoldenCall
@@ -73,7 +72,7 @@ class Filters:
         if not all(is_said(one, [_said(assignment)]) for one in assignment.required):
             return Failure(filter="golden", reason="what is required cannot be said")
         second = self._run(self._mixed, assignment.golden)
-        if not judge.same(second) or not judge.golden.touched <= second.read | second.seen | second.written:
+        if not judge.same(second) or judge.golden.touched - second.read - second.seen - second.written:
             return Failure(filter="golden", reason="two replays of the golden calls differ")
         return None
 
@@ -124,8 +123,10 @@ class Filters:
     def _run(self, world: World, calls: Iterable[GoldenCall], state: State | None = None) -> State:
         state = state or world.state()
         for call in calls:
-            with suppress(ModelMistake):
+            try:
                 world.operations.run(state, call.operation, call.arguments)
+            except ModelMistake:
+                continue
         return state
 
 

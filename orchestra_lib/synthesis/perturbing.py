@@ -7,6 +7,7 @@ from orchestra_lib.environment.assignment import GoldenCall
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.operations import writes
 from orchestra_lib.environment.schema import Field
+from orchestra_lib.synthesis.rehearsal import Other
 from orchestra_lib.synthesis.routes import PAYMENTS, Routes
 
 
@@ -15,24 +16,28 @@ class Perturbations:
 
     def __init__(self, world: World, routes: Routes) -> None:
         self._world, self._routes = world, routes
-        self._writes = writes(world.domain)
-        self.fields = {one.name: {p.name: p for p in one.parameters} for one in world.domain.operations}
-        """The parameters of each operation by name."""
+        names = writes(world.domain)
+        fields = {one.name: {p.name: p for p in one.parameters} for one in world.domain.operations}
+        self._arguments = {
+            name: {one.name: (one, f"another {_kind(one)}") for one in fields[name].values()} for name in names
+        }
+        self._others = {name: [one for one in names if one != name] for name in names}
+        self._takes = {name: fields[name].keys() for name in names}
 
-    def of(self, call: GoldenCall, methods: Sequence[str]) -> Iterator[tuple[str, GoldenCall | None]]:
+    def of(self, call: GoldenCall, methods: Sequence[str]) -> Iterator[tuple[str, Other | None]]:
         """A write left out, with each argument changed, and another operation in its place; each with what it is.
 
         `methods` are the owner's payment methods.
         """
         yield "leaving a write out", None
-        fields, name = self.fields[call.operation], call.operation
-        for argument, value in call.arguments.items():
-            for other in self._others(fields[argument], value, methods):
-                changed = {**call.arguments, argument: other}
-                yield f"another {_kind(fields[argument])}", GoldenCall(operation=name, arguments=changed)
-        for other in self._writes:
-            if other != name and self.fields[other].keys() == call.arguments.keys():
-                yield "another operation", GoldenCall(operation=other, arguments=call.arguments)
+        arguments, name = call.arguments, call.operation
+        for argument, value in arguments.items():
+            field, what = self._arguments[name][argument]
+            for other in self._values(field, value, methods):
+                yield what, (name, {**arguments, argument: other})
+        for other in self._others[name]:
+            if self._takes[other] == arguments.keys():
+                yield "another operation", (other, arguments)
 
     def methods(self, found: Any) -> Sequence[str]:
         """The payment methods of the owner whom the first golden call finds."""
@@ -41,30 +46,25 @@ class Perturbations:
         profile = self._world.records[table.name].get(key or "", {})
         return [one["id"] for one in profile.get(PAYMENTS) or ()]
 
-    def _others(self, field: Field, value: Any, methods: Sequence[str]) -> Iterator[Any]:
+    def _values(self, field: Field, value: Any, methods: Sequence[str]) -> Sequence[Any]:
         if field.references and isinstance(value, str):
-            yield from self._siblings(field.references, value)
-        elif self._routes.is_payment(field):
-            yield from (one for one in methods if one != value)
-        elif field.values:
-            yield from (one for one in field.values if one != value)
-        elif isinstance(value, bool):
-            yield not value
-        elif isinstance(value, int | float):
-            yield value + 1
-            yield value - 1
+            return self._siblings(field.references, value)
+        if self._routes.is_payment(field):
+            return [one for one in methods if one != value]
+        if field.values:
+            return [one for one in field.values if one != value]
+        if isinstance(value, bool):
+            return [not value]
+        return [value + 1, value - 1] if isinstance(value, int | float) else ()
 
-    def _siblings(self, table: str, key: str) -> Iterator[str]:
+    def _siblings(self, table: str, key: str) -> Sequence[str]:
         """Another record of the same owner, and the first other one of the table."""
         base, owner = self._world.base, self._routes.tables[table].owner
         mine = base.records[table].get(key)
         alike = base.index(table, owner).get(mine[owner], ()) if owner and mine else ()
-        found = next((one for one in alike if one != key), None)
-        if found is not None:
-            yield found
+        same = next((one for one in alike if one != key), None)
         other = next(one for one in base.records[table] if one != key)
-        if other != found:
-            yield other
+        return [other] if same is None else [same] if same == other else [same, other]
 
 
 def _kind(field: Field) -> str:

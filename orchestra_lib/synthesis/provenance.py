@@ -1,7 +1,7 @@
 """Where the arguments of golden calls come from: the user's words, earlier results, the policy, or a share of these."""
 
-import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -9,80 +9,95 @@ from orchestra_lib.environment.assignment import Assignment
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.operators import cents
 from orchestra_lib.environment.schema import Field, FieldType
+from orchestra_lib.environment.state import Base, plain_values
 from orchestra_lib.synthesis.lexicon import Lexicon
+
+Values = AbstractSet[Any]
 
 
 class Seen:
     """The plain values that results have shown; a result is looked through when one is not found in later ones."""
 
-    def __init__(self, *shown: Any) -> None:
-        self._values: set[Any] = set()
-        self._unread: list[Any] = list(shown)
+    def __init__(self, told: Values, base: Base) -> None:
+        self._base = base
+        self._values: list[Values] = [told]
+        self._unread: list[Any] = []
 
     def show(self, result: Any) -> None:
         """One more result."""
         self._unread.append(result)
 
     def __contains__(self, value: Any) -> bool:
-        while self._unread and value not in self._values:
-            _collect(self._unread.pop(), self._values)
-        return value in self._values
+        for one in self._values:
+            if value in one:
+                return True
+        while self._unread:
+            found = self._base.values(self._unread.pop())
+            self._values.append(found)
+            if value in found:
+                return True
+        return False
 
     def all(self) -> set[Any]:
         """All of them."""
-        while self._unread:
-            _collect(self._unread.pop(), self._values)
-        return self._values
+        read = [self._base.values(one) for one in self._unread]
+        return set().union(*self._values, *read)
 
 
 class Provenance:
     """Looks for the sources of arguments in one world."""
 
     def __init__(self, world: World, lexicon: Lexicon) -> None:
-        self._lexicon, self._now = lexicon, world.domain.now
-        self._parameters = [one.value for one in world.domain.parameters]
-        self._fields = {one.name: {p.name: p for p in one.parameters} for one in world.domain.operations}
+        self._lexicon, self._base = lexicon, world.base
+        self._clock = (world.domain.now, world.domain.now[:10])
+        self._parameters = frozenset(one.value for one in world.domain.parameters)
+        self._fields = {
+            one.name: {p.name: None if _is_public(p) else p for p in one.parameters} for one in world.domain.operations
+        }
 
     def without_source(self, assignment: Assignment, results: Sequence[Any]) -> str | None:
         """The first argument that the agent cannot know, as text; `results` are those of the golden calls."""
         text = assignment.words.casefold()
-        seen = Seen([one.value for one in assignment.facts], self._parameters)
+        seen = Seen(plain_values([one.value for one in assignment.facts]) | self._parameters, self._base)
         for call, result in zip(assignment.golden, results, strict=True):
+            fields = self._fields[call.operation]
             for name, value in call.arguments.items():
-                if not self._known(value, self._fields[call.operation][name], seen, text):
+                field = fields[name]
+                if field is not None and not self._known(value, field, seen, text):
                     return f"{call.operation}.{name} = {value!r}"
             seen.show(result)
         return None
 
     def _known(self, value: Any, field: Field, seen: Seen, text: str) -> bool:
-        if field.values or field.type is FieldType.BOOLEAN or field.name == "page":
-            return True
         if isinstance(value, list):
-            return all(self._known(one, replace(field, type=FieldType.TEXT), seen, text) for one in value)
-        if value in seen:
+            item = replace(field, type=FieldType.TEXT)
+            return all(_is_public(item) or self._known(one, item, seen, text) for one in value)
+        if value in seen or any(_holds(text, form) for form in self._lexicon.say(value, field)):
             return True
-        if any(_holds(text, form) for form in self._lexicon.say(value, field)):
-            return True
-        if value in (self._now, self._now[:10]):
+        if value in self._clock:
             return True
         return isinstance(value, int | float) and _is_share(value, seen.all())
 
 
-def _collect(value: Any, into: set[Any]) -> None:
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list | tuple):
-        into.add(value)
-        return
-    for one in value:
-        if isinstance(one, dict | list):
-            _collect(one, into)
-        else:
-            into.add(one)
+def _is_public(field: Field) -> bool:
+    """Whether the tool itself tells the values of a parameter."""
+    return bool(field.values) or field.type is FieldType.BOOLEAN or field.name == "page"
 
 
 def _holds(text: str, form: str) -> bool:
-    return form.casefold() in text and re.search(rf"(?<!\w){re.escape(form.casefold())}(?!\w)", text) is not None
+    """Whether a text holds a form with no letter or digit right before or behind it."""
+    wanted = form.casefold()
+    start = text.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        if not (_in_word(text[start - 1 : start]) or _in_word(text[end : end + 1])):
+            return True
+        start = text.find(wanted, start + 1)
+    return False
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _is_share(value: float, seen: set[Any]) -> bool:

@@ -4,11 +4,11 @@ Filters replay a task in dozens of variants. A write reads only what it looked a
 variant left otherwise, the rest of that replay would be the golden one, and its verdict is decided.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestra_lib.environment.assignment import Assignment, GoldenCall
-from orchestra_lib.environment.canonical import Key, Record, differ
+from orchestra_lib.environment.canonical import Key, Record
 from orchestra_lib.environment.domain import World
 from orchestra_lib.environment.state import Base, State
 from orchestra_lib.environment.success import Judge, golden_of
@@ -17,6 +17,10 @@ from orchestra_lib.record import record
 
 Looked = frozenset[Key | str]
 """Records by table and key, and whole tables by name."""
+Other = tuple[str, Mapping[str, Any]]
+"""An operation and its arguments, in the place of a golden call."""
+Apart = tuple[Key, Record | None, Record | None]
+"""A record as a state has it and as the golden one has it."""
 
 
 class Watched(State):
@@ -30,25 +34,27 @@ class Watched(State):
 
     def find(self, table: str, key: Any) -> Record | None:
         """A record, noted also where it is missing."""
-        self.looked.add((table, key))
-        return super().find(table, key)
+        place = (table, key)
+        self.looked.add(place)
+        found = self.overlay.get(place)
+        return self.base.records[table].get(key) if found is None else found
 
     def get(self, table: str, key: Any) -> Record:
         """The same. Raises as usual."""
         self.looked.add((table, key))
         return super().get(table, key)
 
-    def records(self, table: str) -> Iterator[Record]:
+    def records(self, table: str) -> Iterable[Record]:
         """All records of a table."""
         self.looked.add(table)
         return super().records(table)
 
-    def matching(self, table: str, field: str, value: Any) -> Iterator[Record]:
+    def matching(self, table: str, field: str, value: Any) -> Iterable[Record]:
         """Those with a value: a change anywhere in the table may make one more."""
         self.looked.add(table)
         return super().matching(table, field, value)
 
-    def among(self, table: str, field: str, value: Any) -> Iterator[Record]:
+    def among(self, table: str, field: str, value: Any) -> Iterable[Record]:
         """The same."""
         self.looked.add(table)
         return super().among(table, field, value)
@@ -86,7 +92,7 @@ class Rehearsal:
                 notes.append((running, snapshots[-1], frozenset(state.changed()), frozenset(state.looked)))
             state.looked.clear()
             if len(snapshots) < 2 or (call is not None and call.operation in writes):
-                snapshots.append(state.copy())
+                snapshots.append(state.branch() if notes else state.copy())
             running = call
 
         self.judge = Judge(world, assignment, golden_of(world, assignment, state, note))
@@ -97,7 +103,7 @@ class Rehearsal:
         """The state before the first write."""
         self.steps = tuple(_steps(notes, state))
 
-    def tells(self, place: int, other: GoldenCall | None) -> bool:
+    def tells(self, place: int, other: Other | None) -> bool:
         """Whether the judge tells an episode in which another call, or none, stands in a write's place.
 
         A call that is refused is one left out: that is told, or not, of the episode without it.
@@ -105,9 +111,9 @@ class Rehearsal:
         step, state = self.steps[place], self.steps[place].before
         if other is None:
             return self._tells(state, place, step.changed)
-        if not self._goes(state, other):
+        if not self._goes(state, *other):
             return True
-        told = self._tells(state, place, step.changed | frozenset(state.changed()))
+        told = self._tells(state, place, step.changed.union(state.changed()))
         state.rollback()
         return told
 
@@ -116,41 +122,61 @@ class Rehearsal:
         going = False
         while True:
             step = self.steps[place]
-            apart = [one for one in perhaps if now.find(*one) != step.after.find(*one)]
+            watched, others = _apart(now, step, perhaps)
+            if not watched and _any_told(now, step, others):
+                return True
+            apart = [one for one, _, _ in (*watched, *others)]
             if not apart:
                 return False
-            decided = not any(one in step.later or one[0] in step.later for one in apart)
-            if decided and any(_told(one, now, step.after) for one in apart):
-                return True
             place += 1
             if place == len(self.steps):
                 return not self.judge.same(now)
             if not going:
-                now, going = now.copy(), True
-            went = self._goes(now, self.steps[place].call)
+                now, going = now.branch(), True
+            call = self.steps[place].call
+            went = self._goes(now, call.operation, call.arguments)
             perhaps = self.steps[place].changed.union(apart, now.changed() if went else ())
 
-    def _goes(self, state: State, call: GoldenCall) -> bool:
+    def _goes(self, state: State, operation: str, arguments: Mapping[str, Any]) -> bool:
         try:
-            self._world.operations.run(state, call.operation, call.arguments)
+            self._world.operations.run(state, operation, arguments)
         except ModelMistake:
             return False
         return True
 
 
+def _apart(now: State, step: Step, perhaps: Iterable[Key]) -> tuple[Sequence[Apart], Sequence[Apart]]:
+    """The records that a state and the golden one do not have alike: those that later writes look at, and others."""
+    mine, theirs, records, later = now.overlay, step.after.overlay, now.base.records, step.later
+    watched: list[Apart] = []
+    others: list[Apart] = []
+    for one in perhaps:
+        left, right = mine.get(one), theirs.get(one)
+        if left is right:
+            continue
+        if left is None:
+            left = records[one[0]].get(one[1])
+        if right is None:
+            right = records[one[0]].get(one[1])
+        if left != right:
+            (watched if one in later or one[0] in later else others).append((one, left, right))
+    return watched, others
+
+
+def _any_told(now: State, step: Step, apart: Sequence[Apart]) -> bool:
+    """Whether the judge tells one of these records, which nothing changes any more, from the golden one."""
+    made = now.made | step.after.made if now.made or step.after.made else ()
+    new, forms = [key for _, key in made], now.base.forms
+    for (table, _), mine, theirs in apart:
+        if mine is None or theirs is None or forms[table].differ(mine, theirs, new):
+            return True
+    return False
+
+
 def _steps(notes: list[tuple[GoldenCall, State, frozenset[Key], Looked]], last: State) -> Iterator[Step]:
-    for place, (call, before, changed, _) in enumerate(notes):
-        after = notes[place + 1][1] if place + 1 < len(notes) else last
-        later: Looked = frozenset[Key | str]().union(*(looked for *_, looked in notes[place + 1 :]))
-        yield Step(call=call, before=before, after=after, changed=changed, later=later)
-
-
-def _told(place: Key, one: State, other: State) -> bool:
-    """Whether two states differ in a record that nothing changes any more."""
-    table, key = place
-    mine, theirs = one.find(table, key), other.find(table, key)
-    if mine is None or theirs is None:
-        return True
-    records = one.base.records
-    new = [name for owner, name in (*one.overlay, *other.overlay) if name not in records[owner]]
-    return differ(one.base.tables[table], mine, theirs, new)
+    later: Looked = frozenset()
+    after, found = last, []
+    for call, before, changed, looked in reversed(notes):
+        found.append(Step(call=call, before=before, after=after, changed=changed, later=later))
+        later, after = later | looked, before
+    return reversed(found)

@@ -1,6 +1,6 @@
 """Calls on a live state, and what their results have shown so far: nothing else is known to who acts."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from orchestra_lib.environment.assignment import GoldenCall
@@ -80,10 +80,10 @@ class Known(State):
             raise ModelMistake(f"{table} {key} was not looked at")
         return found
 
-    def records(self, table: str) -> Iterator[Record]:
+    def records(self, table: str) -> Iterable[Record]:
         """Those that are known."""
-        return iter([one for (name, _), one in self._known.items() if name == table])
+        return [one for (name, _), one in self._known.items() if name == table]
 
-    def among(self, table: str, field: str, value: Any) -> Iterator[Record]:
+    def among(self, table: str, field: str, value: Any) -> Iterable[Record]:
         """The same: no index of the base may help."""
         return self.records(table)
