@@ -116,15 +116,18 @@ class Player:
 
     def _before(self, run_id: str) -> tuple[str, tuple[str, ...], Trajectory | None]:
         """The name to play under, the tries that were cut off, and the run under that name if it had ended."""
-        *cut_off, last = self._folder.attempts(run_id) or (None,)
-        if last is None:
+        tries = self._folder.attempts(run_id)
+        if not tries:
             return run_id, (), None
-        if self._folder.parcel(last) is None:  # a kill left a journal without a single whole line
-            return next_id(last), tuple(cut_off), None
-        ended = self._workbench.store.get(last)
+        # A kill may have left a journal without a single whole line.
+        *cut_off, last = [(name, self._folder.parcel(name) is not None) for name in tries]
+        before, (name, begun) = tuple(name for name, begun in cut_off if begun), last
+        if not begun:
+            return next_id(name), before, None
+        ended = self._workbench.store.get(name)
         if any(fault.kind == INTERRUPTED for fault in ended.faults):
-            return next_id(last), (*cut_off, last), None
-        return last, tuple(cut_off), ended
+            return next_id(name), (*before, name), None
+        return name, before, ended
 
     def _brought(self, run_id: str, before: Sequence[str], played: Played | None = None) -> Brought:
         ids = (*before, run_id)
