@@ -18,9 +18,9 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from app import api, bias_api, docs, sql_api, tools_api, toolscale_api, training_api
+from app import api, bias_api, description_api, docs, evaluation_api, sql_api, tools_api, toolscale_api, training_api
 from app.login import Login, check_password
-from app.pages import bias, compare, live, reward, shell, sql, tools, toolscale, training, trajectories
+from app.pages import bias, compare, evaluation, live, reward, shell, sql, tools, toolscale, training, trajectories
 from app.runs import RunManager
 from app.security import Guard
 from app.synth_job import SynthJob
@@ -70,7 +70,9 @@ def create_app(
     api.install(app, workbench, runs)
     for router in (
         tools_api.router(workbench),
+        description_api.router(workbench),
         bias_api.router(workbench),
+        evaluation_api.router(workbench),
         sql_api.router(workbench),
         toolscale_api.router(workbench, runs, job),
         training_api.router(workbench, launcher or Launcher(workbench.home)),
@@ -115,6 +117,8 @@ def _pages() -> gr.Blocks:
         reward.build()
     with pages.route("Bias", "bias"):
         bias.build()
+    with pages.route("Evaluation", "evaluation"):
+        evaluation.build()
     with pages.route("ToolScale", "toolscale"):
         toolscale.build()
     with pages.route("Training", "training"):

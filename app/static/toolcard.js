@@ -2,6 +2,7 @@
 
 import { byId, el, put, svg } from "./dom.js";
 import { asSentence, bytes, count, plain, seconds, unknown, usd } from "./format.js";
+import { DescriptionCard } from "./description.js";
 import { icon } from "./icons.js";
 import { kindBox, simulatedBadge } from "./marks.js";
 import { Refused, getJson, postJson } from "./server.js";
@@ -10,6 +11,7 @@ import { TryOut } from "./tryout.js";
 
 const ASK_ABOVE_BYTES = 2e9;
 const FEW = 3;
+const MODELS = new Set(["specialist", "generalist"]);
 
 export class ToolCard {
   /**
@@ -53,11 +55,13 @@ export class ToolCard {
     this.own = el("div", {});
     this.ownKey = null;
     this.words = row.reads ? el("div", {}) : null;
+    const model = row.role === "tool" && MODELS.has(row.kind);
+    this.description = model ? new DescriptionCard(row, () => this.changed()) : null;
     this.figures = row.role === "tool" ? el("div", {}) : null;
     this.more = row.role === "tool" ? el("div", {}) : null;
     this.tryOut = row.role === "tool" ? new TryOut(row, this.prices, () => this.tried(row, key)) : null;
     this.test = row.endpoint ? new EndpointTest(row.id) : null;
-    put(byId("card"), this.head, this.state, this.own, this.words, this.figures, this.more, this.tryOut?.node, this.test?.node);
+    put(byId("card"), this.head, this.state, this.own, this.words, this.description?.node, this.figures, this.more, this.tryOut?.node, this.test?.node);
     if (this.more) this.measured(row, key);
   }
 
