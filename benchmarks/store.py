@@ -29,6 +29,7 @@ from orchestra_lib.store.rollouts import StepRollouts, Worth
 from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.trajectory import Trajectory
+from orchestra_lib.unfolding import unfold
 from tests.episodes import events, trajectory
 
 TURNS = 20
@@ -65,10 +66,15 @@ def _answers(runs: int, repeats: int) -> Iterator[Claim]:
         middle = store.query(f"SELECT started_at, id FROM trajectories ORDER BY 1 DESC, 2 OFFSET {runs // 2} LIMIT 1")
         before = middle.rows[0]
         ids = [f"run-{chance.randrange(runs):07}" for _ in range(repeats)]
+        journaled = [f"run-{chance.randrange(runs):07}" for _ in range(repeats)]
+        for run_id in journaled:  # as every run has that was played here
+            store.journal.put(unfold(store.get(run_id)))
+        store.sync()
         asked: list[tuple[str, Callable[[int], object], float | None]] = [
             ("a list page", lambda n: store.list(), 50),
             ("a list page in the middle", lambda n: store.list(before=before), 50),
-            ("one trajectory of 20 turns", lambda n: store.get(ids[n]), 15),
+            ("one trajectory of 20 turns", lambda n: store.get(journaled[n]), 15),
+            ("one trajectory of 20 turns without a journal", lambda n: store.get(ids[n]), 15),
             ("cross-tab tool x orchestrator", lambda n: store.query(CROSS_TAB), 80),
         ]
         for name, ask, most in asked:

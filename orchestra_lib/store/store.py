@@ -40,6 +40,7 @@ from orchestra_lib.trajectory import Trajectory
 
 _BATCH = 100
 _BULK = 500
+_SHORT_BYTES = 200_000
 _FAULTS = """SELECT run_id, fault AS reason FROM journals WHERE fault IS NOT NULL
 UNION ALL SELECT 'rollouts/' || name, fault FROM rollout_files WHERE fault IS NOT NULL ORDER BY run_id"""
 _log = logging.getLogger(__name__)
@@ -113,6 +114,18 @@ class Store(StoreQueries):
         while batch := {one.id: one for one in islice(waiting, _BULK)}:
             with self._lock:
                 self._write([entry(one.id, self._stamp(one.id), one) for one in batch.values()])
+
+    def get(self, run_id: str) -> Trajectory:
+        """The whole trajectory. Raises `BadInput` naming an unknown id, `NewerSchema`, `StoreFault`.
+
+        A short run is read from its journal: the tables keep records compressed, hundreds of them together.
+        """
+        stamp = self._stamp(run_id)
+        if stamp is not None and stamp.size <= _SHORT_BYTES:
+            with contextlib.suppress(OrchestraError):  # the tables may have what could be read before
+                if (found := self.journal.trajectory(run_id)) is not None:
+                    return found
+        return super().get(run_id)
 
     def sync(self) -> int:
         """Take in every journal, and every file of rollouts, that is new or has changed; returns how many.
