@@ -15,7 +15,7 @@ from orchestra_lib.calibration import Share, share
 from orchestra_lib.errors import BadInput
 from orchestra_lib.evaluation.cells import Cells, by_task, cells_of, values_by_run
 from orchestra_lib.evaluation.facts import Facts
-from orchestra_lib.evaluation.intervals import Array, Difference, difference, holm
+from orchestra_lib.evaluation.intervals import Array, Difference, adjusted, difference
 from orchestra_lib.evaluation.report import MEASURES, PAIRED, Grid, values_of
 from orchestra_lib.evaluation.running import Wanted, place
 from orchestra_lib.evaluation.study import Part, Played, Study
@@ -133,11 +133,12 @@ def credit_report(
     whole, reports = cells[ALL], [one.report for one in played]
     orchestrators = study.parts[0].wanted.orchestrators
     credits = [one for name in orchestrators for one in _credits(store, cells, name, sets[ALL], names)]
+    sure = adjusted([one.differences for one in credits])
     lines = [line for report in reports for line in report.lines]
     return CreditReport(
         suite=whole.report.suite, tasks=whole.report.tasks, seeds=whole.report.seeds, tools=sets[ALL],
         cheap=tuple(cheap), sets=sets, evaluations={label: one.report.id for label, one in cells.items()},
-        credits=_adjusted(credits),
+        credits=tuple(replace(one, differences=each) for one, each in zip(credits, sure, strict=True)),
         irreducible=tuple(_irreducible(cells, name, sets, cheap) for name in orchestrators) if cheap else (),
         complete=all(report.complete for report in reports), simulated=any(line.simulated for line in lines),
         nominal=any(line.nominal for line in lines), spent_usd=sum(report.spent_usd for report in reports),
@@ -190,18 +191,6 @@ def _irreducible(
             needed.append(run.run_id)
     return Irreducible(
         orchestrator=orchestrator, solved=solved, share=share(len(needed), known), unknown=unknown, runs=tuple(needed)
-    )
-
-
-def _adjusted(credits: Sequence[ToolCredit]) -> tuple[ToolCredit, ...]:
-    """With Holm's p over all tools and orchestrators, measure by measure."""
-    adjusted = {what: holm([one.differences[what].p for one in credits]) for what in WORTH}
-    return tuple(
-        replace(
-            one,
-            differences={what: replace(each, p_holm=adjusted[what][at]) for what, each in one.differences.items()},
-        )
-        for at, one in enumerate(credits)
     )
 
 

@@ -5,7 +5,8 @@ of runs stand as T×S, a row a task and a column a seed, NaN where there is none
 runs give the same figures.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,6 +151,12 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
         least = max(least, min(1.0, p * (len(known) - rank)))
         adjusted[at] = least
     return adjusted
+
+
+def adjusted(tests: Sequence[Mapping[str, Difference]]) -> list[dict[str, Difference]]:
+    """Differences by what they are of, each with Holm's p over all `tests` of the same."""
+    ps = {what: holm([one[what].p for one in tests]) for what in (tests[0] if tests else ())}
+    return [{what: replace(each, p_holm=ps[what][at]) for what, each in one.items()} for at, one in enumerate(tests)]
 
 
 def _interval(values_T: Array) -> tuple[float | None, float | None]:

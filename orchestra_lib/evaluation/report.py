@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from orchestra_lib.evaluation.facts import Facts
-from orchestra_lib.evaluation.intervals import Array, Difference, Figure, difference, figure, holm
+from orchestra_lib.evaluation.intervals import Array, Difference, Figure, adjusted, difference, figure
 from orchestra_lib.evaluation.plan import Cell, Conditions, Plan
 from orchestra_lib.evaluation.suites import Item, Suite
 from orchestra_lib.record import record
@@ -189,13 +189,9 @@ def _pairs(grids: Mapping[str, Grid]) -> tuple[Pairing, ...]:
         Pairing(a=a, b=b, differences={what: difference(values[a][what], values[b][what]) for what in PAIRED})
         for a, b in combinations(grids, 2)
     ]
-    adjusted = {what: holm([pair.differences[what].p for pair in found]) for what in PAIRED}
     return tuple(
-        replace(
-            pair,
-            differences={what: replace(one, p_holm=adjusted[what][at]) for what, one in pair.differences.items()},
-        )
-        for at, pair in enumerate(found)
+        replace(pair, differences=sure)
+        for pair, sure in zip(found, adjusted([pair.differences for pair in found]), strict=True)
     )
 
 
