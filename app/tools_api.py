@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
+from app import mcp_api
 from app import tools_views as views
 from app.api import json_body
 from orchestra_lib import codec
@@ -28,6 +29,7 @@ from orchestra_lib.pricing import Price
 from orchestra_lib.record import record
 from orchestra_lib.roster import CODER
 from orchestra_lib.store.tool_use import callers, latencies, tool_use
+from orchestra_lib.tool import ToolSpec
 from orchestra_lib.workbench import Workbench
 
 MOST_AT_ONCE = 12
@@ -53,11 +55,12 @@ class Rows:
 
 
 def router(workbench: Workbench) -> APIRouter:
-    """Everything under `/tools`, `/weights`, `/endpoints` and `/prices`."""
+    """Everything under `/tools`, `/weights`, `/endpoints`, `/prices` and `/mcp`."""
     made = APIRouter(tags=["tools and prices"])
     _catalogue(made, workbench)
     _endpoints(made, workbench)
     _prices(made, workbench)
+    made.include_router(mcp_api.router(workbench))
     return made
 
 
@@ -68,9 +71,10 @@ def _catalogue(made: APIRouter, workbench: Workbench) -> None:
     def catalogue(prices: str = "nominal") -> dict[str, Any]:
         """Every tool and orchestrator with its status, its price under a table, and what was measured of it."""
         table = find_table(workbench.home, prices).at(_today())
+        table = roster.mcp.priced(table, [spec for spec, _ in workbench.tools()])
         used, behind = tool_use(workbench.store), views.places(roster.endpoints, tool_name)
         tools = [
-            views.catalogue_tool(spec, off, table, used.get(spec.name), behind.get(spec.name) or _place(spec.model))
+            views.catalogue_tool(spec, off, table, used.get(spec.name), behind.get(spec.name) or _place(spec))
             for spec, off in workbench.tools()
         ]
         offers = [
@@ -224,8 +228,10 @@ def _priced_as(workbench: Workbench, name: str) -> str | None:
     return local if local != name else None
 
 
-def _place(model: str | None) -> str:
-    return f"this machine · {model}" if model else "built in"
+def _place(spec: ToolSpec) -> str:
+    if spec.third_party:
+        return f"third party · {spec.third_party}"
+    return f"this machine · {spec.model}" if spec.model else "built in"
 
 
 def _weights(workbench: Workbench) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.protocols import PolicySpec, Situation, ToolResult
 from orchestra_lib.roster import Offer
 from orchestra_lib.tool import File, ToolCall, ToolKind, ToolSpec
+from orchestra_lib.toolkit.mcp.servers import McpServers
 from orchestra_lib.workbench import Workbench
 
 SMALL = "Qwen2.5-Coder-0.5B-Instruct"
@@ -176,6 +177,7 @@ class ScriptedRoster:
         self._tools, self._pace_s = scripted_tools(pace_s), pace_s
         self.weights: tuple[WeightsStatus, ...] = ()
         self.judges = {"fair": Judge()}
+        self.mcp = McpServers(Path("no such folder"), {})
 
     def orchestrators(self) -> tuple[Offer, ...]:
         waits = "its weights are arriving, 682 of 1,100 MB"

@@ -5,8 +5,10 @@ import re
 import pytest
 from browsing import served, violations, watched
 from playwright.sync_api import expect
+from scripted_workbench import HOSTILE
 from toolbench import ToolRoster, lab
 
+from orchestra_lib.toolkit.mcp.entry import Listing, Offered, ServerEntry, write_entry, write_listing
 from orchestra_lib.workbench import Workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -71,6 +73,24 @@ def test_a_link_to_a_table_that_is_gone_says_so_and_shows_the_rest(open_page):
     expect(page.locator("#reads")).to_contain_text("$0.04 in")
     page.get_by_label("Prices in use").select_option("vendor")
     expect(page.locator("#problem")).to_be_empty()
+
+
+def test_mcp_servers_say_how_they_are_and_one_is_removed(browser, tmp_path):
+    hostile = Offered(name="pay", description=f"Pays. {HOSTILE}", parameters={"type": "object"})
+    write_listing(tmp_path, "gone", Listing(tools=(hostile,), refused={"far": HOSTILE}))
+    write_entry(tmp_path, "gone", ServerEntry(command=("/no/such/program", HOSTILE.replace("\x1b", ""))))
+    with served(Workbench(tmp_path, roster=ToolRoster(tmp_path))) as address:
+        page = browser.new_page()
+        page.goto(f"{address}/tools?tool=gone-pay")
+        expect(page.locator("#reads")).to_contain_text("Described by its provider, gone.")
+        page.get_by_role("button", name="Check gone").click()
+        expect(page.locator("#mcp")).to_contain_text("cannot be started")
+        assert page.title() != "owned"
+        assert violations(page) == []
+        page.get_by_role("button", name="Remove gone").click()
+        page.locator("#ask").get_by_role("button", name="Remove").click()
+        expect(page.locator("#mcp")).to_contain_text("None yet. A terminal adds one")
+        page.close()
 
 
 def test_a_tool_is_tried_out_with_a_form_of_its_schema(open_page):

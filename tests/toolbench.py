@@ -17,6 +17,7 @@ from orchestra_lib.players import tools_of
 from orchestra_lib.protocols import ToolResult
 from orchestra_lib.roster import Offer
 from orchestra_lib.tool import ToolKind, ToolSpec
+from orchestra_lib.toolkit.mcp.servers import McpServers
 
 EVERY_KIND = {
     "type": "object",
@@ -81,6 +82,7 @@ class ToolRoster(ScriptedRoster):
         self._home, self._environ = home, environ or {}
         self._tools["options"] = Options()
         self.endpoints = Endpoints.load(home, self._environ)
+        self.mcp = McpServers(home, self._environ)
         self.weights = SlowWeights(fetch_s)
 
     def statuses(self):
@@ -106,7 +108,8 @@ class ToolRoster(ScriptedRoster):
     def tools(self):
         behind = tools_of(self.endpoints).values()
         sim = spec("sim", "Simulated expert", ToolKind.SPECIALIST, 0.9)
-        return (*super().tools(), (sim, "no profile is loaded"), *((tool.spec, off()) for tool, off in behind))
+        more = (*behind, *self.mcp.tools().values())
+        return (*super().tools(), (sim, "no profile is loaded"), *((tool.spec, off()) for tool, off in more))
 
 
 class Lab(BaseHTTPRequestHandler):

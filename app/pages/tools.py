@@ -40,6 +40,8 @@ _BODY = f"""
           <input id="price-q" type="search" placeholder="Any row of any table" autocomplete="off"></label>
         <button class="wb-btn sm" id="edit-prices">Edit yours</button></header>
         <div class="tp-scroll" id="prices-table"></div></section>
+      <section class="wb-panel" aria-label="MCP servers"><header><h2>MCP servers</h2><p id="mcp-count"></p></header>
+        <div id="mcp-problem" role="alert"></div><div class="tp-scroll" id="mcp"></div></section>
     </div>
     <section class="wb-panel tp-card" id="card" aria-label="Card" tabindex="-1"></section>
   </div>

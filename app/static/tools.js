@@ -6,6 +6,7 @@ import { kindBox, simulatedBadge } from "./marks.js";
 import { Refused, deleteJson, getJson, postJson } from "./server.js";
 import { ask } from "./ask.js";
 import { endpointForm } from "./endpointform.js";
+import { McpServers } from "./mcpservers.js";
 import { Prices } from "./prices.js";
 import { ToolCard } from "./toolcard.js";
 import { BUSY, alertOf, status } from "./toolmarks.js";
@@ -34,6 +35,7 @@ class Tools {
       this.drawTables();
       this.load();
     });
+    this.mcp = new McpServers(() => this.load());
     this.card = new ToolCard({
       changed: () => this.load(),
       fetch: (name) => this.fetch(name),
@@ -94,6 +96,7 @@ class Tools {
     await this.load();
     clearTimeout(waiting);
     this.drawTables();
+    await this.mcp.load();
     await this.open();
   }
 
