@@ -20,6 +20,7 @@ PAGES = (
     Page("/compare", "Compare", "Compare", "compare"),
     Page("/reward", "Reward", "Reward", "scale"),
     Page("/bias", "Bias", "Bias", "layers"),
+    Page("/evaluation", "Evaluation", "Eval", "target"),
     Page("/toolscale", "ToolScale", "ToolScale", "tree"),
     Page("/training", "Training", "Training", "curve"),
     Page("/tools", "Tools &amp; prices", "Tools", "wrench"),
@@ -55,6 +56,7 @@ def head(*, login: bool = False) -> str:
             "fork",
             "reward",
             "bias",
+            "evaluation",
             "toolscale",
             "training",
         )

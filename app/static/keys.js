@@ -9,6 +9,7 @@ const PAGES = {
   c: ["/compare", "Compare"],
   r: ["/reward", "Reward"],
   b: ["/bias", "Bias"],
+  e: ["/evaluation", "Evaluation"],
   s: ["/toolscale", "ToolScale"],
   n: ["/training", "Training"],
   p: ["/tools", "Tools & prices"],

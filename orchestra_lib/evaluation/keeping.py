@@ -10,14 +10,16 @@ from orchestra_lib.evaluation.running import FOLDER
 from orchestra_lib.evaluation.study import Study
 from orchestra_lib.json_writing import spoken
 
+STUDY = "study.json"
+"""The report of a study in the folder of its only part, whose own report is there too."""
+
 
 def keep_study(home: Path, study: Study, report: StudyReport, out: Path | None = None) -> Path:
     """Write the report as JSON, Markdown and HTML, each whole or not at all. Raises `StoreFault`."""
     folder = _folder(home, study, out)
     if len(study.parts) > 1 or study.table is not None:
-        write_whole(
-            folder / ("study.json" if folder == study.parts[0].folder else REPORT), spoken(to_data(report), indent=2)
-        )
+        file = folder / (STUDY if folder == study.parts[0].folder else REPORT)
+        write_whole(file, spoken(to_data(report), indent=2))
     write_whole(folder / MARKDOWN, markdown(report))
     write_whole(folder / HTML, html(report))
     return folder

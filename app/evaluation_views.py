@@ -1,0 +1,131 @@
+"""What the Evaluation page shows of stored reports: sheets of plain words, and where each figure leads."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from orchestra_lib.codec import from_data
+from orchestra_lib.errors import BadInput
+from orchestra_lib.evaluation.intervals import Figure
+from orchestra_lib.evaluation.joint import PERCENT, JointRow, StudyReport
+from orchestra_lib.evaluation.report import EvaluationReport
+from orchestra_lib.evaluation.sheets import Sheet, joint_sheet, part_sheets, published_sheets
+from orchestra_lib.record import record
+
+_OLD = "it was written by another version of the workbench; run its command again, which plays nothing anew"
+
+
+@record
+class Found:
+    """A stored report by its folder; a single suite has no study."""
+
+    name: str
+    study: StudyReport | None
+    parts: tuple[tuple[str, EvaluationReport], ...]
+
+
+def read(name: str, data: Mapping[str, Any]) -> Found:
+    """A report as it lies in its file. Raises `BadInput` where another version wrote it."""
+    try:
+        if "parts" in data:
+            study = from_data(data, StudyReport, where=name)
+            return Found(name=name, study=study, parts=tuple((one.variant, one.report) for one in study.parts))
+        report = from_data(data, EvaluationReport, where=name)
+        return Found(name=name, study=None, parts=(("", report),))
+    except BadInput:
+        raise BadInput(f"the report {name!r} cannot be shown: {_OLD}") from None
+
+
+def summary(found: Found) -> dict[str, Any]:
+    """One line of the list."""
+    suites = list(dict.fromkeys(report.suite for _, report in found.parts))
+    reports = [report for _, report in found.parts]
+    return {
+        "name": found.name,
+        "table": None if found.study is None else found.study.table,
+        "suites": suites,
+        "orchestrators": [line.orchestrator for line in reports[0].lines],
+        "tasks": sum({report.suite: report.tasks for report in reports}.values()),
+        "done": sum(line.done for report in reports for line in report.lines),
+        "runs": sum(line.runs for report in reports for line in report.lines),
+        "complete": all(report.complete for report in reports),
+        "simulated": any(line.simulated for report in reports for line in report.lines),
+    }
+
+
+def view(found: Found) -> dict[str, Any]:
+    """One report: its own sheets, each figure with the runs behind it, and the published ones apart."""
+    own = [] if found.study is None else [{"title": "", "sheets": [_joint(found.study)], "notes": []}]
+    for variant, report in found.parts:
+        title = f"{report.suite}{f', {variant}' if variant else ''}"
+        own.append({"title": title, "sheets": _part(report), "notes": list(report.notes)})
+    published = None if found.study is None else found.study.published
+    return {
+        **summary(found),
+        "command": None if found.study is None else found.study.command,
+        "machine": None if found.study is None else found.study.machine,
+        "blocks": own,
+        "published": None
+        if published is None
+        else {
+            "source": published.source,
+            "notes": list(published.notes),
+            "sheets": [_plain(sheet) for sheet in published_sheets(published)],
+        },
+    }
+
+
+def _joint(study: StudyReport) -> dict[str, Any]:
+    sheet = joint_sheet(study)
+    lead = len(sheet.head) - len(study.columns) - 1
+    rows = [
+        [
+            *({"text": text} for text in row[:lead]),
+            *(
+                {"text": text, **_leads(study, of, at), **_bar(of.figures[at], study.columns[at].unit)}
+                for at, text in enumerate(row[lead:-1])
+            ),
+            {"text": row[-1]},
+        ]
+        for row, of in zip(sheet.rows, study.rows, strict=True)
+    ]  # fmt: skip
+    return {**_plain(sheet), "rows": rows}
+
+
+def _leads(study: StudyReport, row: JointRow, at: int) -> dict[str, str]:
+    """The runs behind a figure that is of one suite; one over several suites has no single list."""
+    parts = [one.report for one in study.parts if one.variant == row.variant]
+    name = study.columns[at].name.partition(": ")[0]
+    of = [one for one in parts if len(parts) == 1 or one.suite == name or study.columns[at].name == one.suite]
+    return {"href": _runs(of[0], row.orchestrator)} if len(of) == 1 else {}
+
+
+def _bar(figure: Figure, unit: str) -> dict[str, Any]:
+    """The interval of a share, to draw."""
+    if unit != PERCENT or figure.mean is None:
+        return {}
+    ends = (figure.mean, figure.mean) if figure.low is None or figure.high is None else (figure.low, figure.high)
+    return {"bar": [ends[0], figure.mean, ends[1]]}
+
+
+def _part(report: EvaluationReport) -> list[dict[str, Any]]:
+    lines, ends, *others = part_sheets(report)
+    return [_linked(report, lines), _linked(report, ends), *map(_plain, others)]
+
+
+def _linked(report: EvaluationReport, sheet: Sheet) -> dict[str, Any]:
+    """A sheet with a row for each orchestrator, every figure of which is of that one's runs."""
+    rows = [
+        [{"text": row[0]}, *({"text": text, "href": _runs(report, line.orchestrator)} for text in row[1:])]
+        for row, line in zip(sheet.rows, report.lines, strict=True)
+    ]
+    return {**_plain(sheet), "rows": rows}
+
+
+def _runs(report: EvaluationReport, orchestrator: str) -> str:
+    return f"/trajectories?{urlencode({'tag': report.id, 'orchestrator': orchestrator})}"
+
+
+def _plain(sheet: Sheet) -> dict[str, Any]:
+    rows: Sequence[Sequence[dict[str, str]]] = [[{"text": text} for text in row] for row in sheet.rows]
+    return {"title": sheet.title, "head": list(sheet.head), "rows": rows, "notes": list(sheet.notes)}

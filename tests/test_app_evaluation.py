@@ -1,0 +1,98 @@
+"""The routes and views of the Evaluation page, over reports that were really made."""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from test_evaluation import Others, questions
+from test_study import studied, wanted
+
+from app import api, evaluation_api
+from app.runs import RunManager
+from orchestra_lib.evaluation.keeping import keep_study
+from orchestra_lib.evaluation.study import plan_study
+from orchestra_lib.evaluation.suite_list import load_suites
+from orchestra_lib.evaluation.tables import Choice
+from orchestra_lib.policy.scripted import Scripted
+from orchestra_lib.workbench import Workbench
+
+
+def kept(home, table, suites, **given):
+    """The name of a report, made and kept as the command does it."""
+    report = studied(home, table, suites, **given)
+    names = {"names": given["names"]} if "names" in given else {}
+    study = plan_study(table, wanted(suites, **names), Choice(), home=home)
+    return keep_study(home, study, report).name
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
+    suites = load_suites(["simulated"], home, limits=["3"])
+    return home, kept(home, "main", suites)
+
+
+@contextmanager
+def client(home):
+    bench, app = Workbench(home), FastAPI()
+    api.install(app, bench, RunManager(bench))
+    app.include_router(evaluation_api.router(bench), prefix="/api")
+    with TestClient(app, raise_server_exceptions=False) as made:
+        yield made
+    bench.store.close()
+
+
+def test_reports_are_listed_and_each_figure_leads_to_its_runs(stored):
+    home, name = stored
+    with client(home) as web:
+        rows = web.get("/api/evaluations").json()
+        assert name in {row["name"] for row in rows}
+        (row,) = [row for row in rows if row["name"] == name]
+        assert (row["table"], row["suites"], row["runs"], row["complete"]) == ("main", ["simulated"], 6, True)
+        report = web.get(f"/api/evaluations/{name}").json()
+        cells = report["blocks"][0]["sheets"][0]["rows"][0]
+        assert cells[0]["text"] == "oracle (simulated)"
+        assert cells[1]["bar"][0] <= cells[1]["bar"][1] <= cells[1]["bar"][2]
+        behind = web.get(cells[1]["href"].replace("/trajectories", "/api/trajectories")).json()
+        assert len(behind["rows"]) == 3
+        assert {one["orchestrator"] for one in behind["rows"]} == {"oracle"}
+
+
+def test_published_figures_are_apart_from_ones_own(stored):
+    home, name = stored
+    with client(home) as web:
+        report = web.get(f"/api/evaluations/{name}").json()
+    assert "arXiv 2511.21689" in report["published"]["source"]
+    assert "Orchestrator-8B" in json.dumps(report["published"])
+    assert "Orchestrator-8B" not in json.dumps(report["blocks"])
+
+
+def test_the_file_to_share_is_a_download(stored):
+    home, name = stored
+    with client(home) as web:
+        page = web.get(f"/api/evaluations/{name}/report.html")
+    assert page.headers["content-disposition"].startswith("attachment")
+    assert page.text.startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("name", ["nothing", "..", "%2e%2e%2fsuites", "main-x/../.."])
+def test_an_unknown_report_says_how_to_make_one(stored, name):
+    with client(stored[0]) as web:
+        for rest in ("", "/report.html"):
+            assert web.get(f"/api/evaluations/{name}{rest}").status_code == 404
+
+
+def test_a_report_of_another_version_says_so_and_hides_no_other(tmp_path):
+    others = Others(one=Scripted(["42"], name="one"))
+    suites = load_suites([str(questions(tmp_path, 2))], tmp_path)
+    good = kept(tmp_path, None, suites, others=others, names=("one",))
+    old = tmp_path / "evaluations" / "old"
+    old.mkdir()
+    (old / "report.json").write_text('{"id": "ev-1", "lines": []}', "utf-8")
+    with client(tmp_path) as web:
+        rows = {row["name"]: row for row in web.get("/api/evaluations").json()}
+        assert "another version" in rows["old"]["problem"]
+        assert rows[good]["orchestrators"] == ["one"]
+        assert web.get("/api/evaluations/old").status_code == 400

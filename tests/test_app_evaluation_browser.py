@@ -1,0 +1,87 @@
+"""The Evaluation page in a real Chromium: the list, a report, what its figures lead to, foreign names, and axe."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from browsing import served, violations, watched
+from playwright.sync_api import expect
+from scripted_workbench import HOSTILE
+from test_app_evaluation import kept
+from test_evaluation import Others, questions
+
+from orchestra_lib.evaluation.suite_list import load_suites
+from orchestra_lib.policy.scripted import Scripted
+from orchestra_lib.workbench import Workbench
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+EXPECTED = re.compile(r"status of (400|404)")
+
+
+def filled(home):
+    """A table with published figures, and a suite that somebody with a hostile name was measured on."""
+    table = kept(home, "main", load_suites(["simulated"], home, limits=["3"]))
+    others = Others(**{HOSTILE: Scripted(["42"], name="hostile")})
+    kept(home, None, load_suites([str(questions(home, 2))], home), others=others, names=(HOSTILE,))
+    return Workbench(home), table
+
+
+@pytest.fixture(scope="module")
+def house(browser, tmp_path_factory):
+    with ThreadPoolExecutor(1) as apart:  # episodes are played, and this thread has Playwright's loop
+        workbench, table = apart.submit(filled, tmp_path_factory.mktemp("home")).result()
+    with served(workbench) as address:
+        yield address, table
+
+
+@pytest.fixture(scope="module")
+def pages(browser, house):
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    with watched(context, house[0], expected=EXPECTED) as opened:
+        yield opened
+    context.close()
+
+
+def test_the_list_leads_to_a_report_and_its_figures_to_their_runs(pages, house):
+    page = pages("/evaluation")
+    page.get_by_role("link", name=house[1]).click()
+    page.wait_for_url(f"**/evaluation?report={house[1]}")
+    expect(page.locator("#title")).to_have_text("Table main")
+    figure = page.locator(".ev-table").first.locator("tbody tr").first.get_by_role("link").first
+    figure.click()
+    page.wait_for_url("**/trajectories?tag=ev-*&orchestrator=oracle")
+    expect(page.get_by_text("[simulated").first).to_be_visible()
+    page.close()
+
+
+def test_published_figures_are_in_a_block_of_their_own(pages, house):
+    page = pages(f"/evaluation?report={house[1]}")
+    block = page.get_by_label("Published figures")
+    expect(block.get_by_text("arXiv 2511.21689, Table 1")).to_be_visible()
+    expect(block.get_by_text("Orchestrator-8B")).to_have_count(1)
+    expect(page.locator(".wb-panel:not(.ev-published)", has_text="Orchestrator-8B")).to_have_count(0)
+    with page.expect_download() as file:
+        page.get_by_role("link", name="Report as a file").click()
+    assert file.value.suggested_filename == f"{house[1]}.html"
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(pages, house, scheme, width):
+    page = pages(f"/evaluation?report={house[1]}")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.wait_for_timeout(200)
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
+
+
+def test_foreign_names_are_text_and_an_unknown_report_says_what_to_do(pages):
+    page = pages("/evaluation")
+    expect(page.locator(".ev-list tbody tr", has_text="<").first).to_be_visible()
+    assert page.evaluate("window.hacked === undefined")
+    page.goto(page.url + "?report=nothing")
+    expect(page.get_by_role("alert")).to_contain_text("there is no report 'nothing'")
+    page.close()
