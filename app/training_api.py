@@ -11,7 +11,9 @@ from app import training_files as files
 from app import training_views as views
 from app.answers import NotFound, json_body
 from app.training_rollouts import RolloutFiles, rollouts_view, trajectory_in
+from app.training_seeds import seeds_view
 from app.training_starting import launch_view, plan_view, starting_view
+from app.training_twice import TASKS_SEED, obstacle, play_twice
 from orchestra_lib.codec import dumps, from_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
@@ -24,7 +26,6 @@ from orchestra_lib.workbench import Workbench
 
 MOST_FOLDERS = 12
 _SHIPPED = "shipped:"
-_TASKS_SEED = 77
 
 
 @record
@@ -47,10 +48,22 @@ class About:
     number: int = 0
 
 
+@record
+class Twice:
+    """A task to be played before and after: its number, and what the user wishes."""
+
+    run: str
+    number: int = 0
+    wish: str = "cost"
+
+
 def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
     """Everything under `/training`. A run is its name under the home folder, or the whole path of its folder."""
     made = APIRouter(tags=["training"])
     reader, kept = files.StepsReader(), RolloutFiles(launcher.home)
+
+    def policies() -> conducting.TrainedPolicies:
+        return conducting.TrainedPolicies(launcher.folder, conducting.SHIPPED)
 
     def folder_of(run: str) -> Path:
         if run.startswith(_SHIPPED):
@@ -73,9 +86,17 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
 
         def found() -> Any:
             folder = folder_of(run)
-            return views.run_view(run, folder, launcher, reader.read(folder), datetime.now(UTC))
+            view = views.run_view(run, folder, launcher, reader.read(folder), datetime.now(UTC))
+            return {**view, "no_twice": obstacle(folder, policies())}
 
         return await _json(found)
+
+    @made.post("/training/twice")
+    async def twice(request: Request) -> Response:
+        """One simulated task played by the policy as it began and as it was trained; both are kept as trajectories."""
+        wanted = from_data(await json_body(request), Twice, where="training")
+        played = await play_twice(workbench, folder_of(wanted.run), policies(), number=wanted.number, wish=wanted.wish)
+        return Response(dumps(played), media_type="application/json")
 
     @made.get("/training/steps")
     async def steps(run: str, after: int = -1) -> Response:
@@ -88,6 +109,11 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
             return {**steps, "now": state, "rollout_steps": kept.steps(folder)}
 
         return await _json(found)
+
+    @made.get("/training/seeds")
+    async def seeds(run: str) -> Response:
+        """The runs that differ from this one by their seed alone, and what their steps come to together."""
+        return await _json(lambda: seeds_view(folder_of(run), reader.read, lambda folder: _name(folder, launcher)))
 
     @made.get("/training/evaluation")
     async def evaluation(run: str) -> Response:
@@ -103,7 +129,7 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
     @made.get("/training/task")
     async def task(number: int = 0) -> dict[str, str]:
         """A simulated task, which trained policies conduct: those of the numbers that no training draws."""
-        return {"task": simulated_task(_TASKS_SEED, abs(number) % 1_000_000).text}
+        return {"task": simulated_task(TASKS_SEED, abs(number) % 1_000_000).text}
 
     @made.get("/training/rollouts")
     async def rollouts(run: str, step: int) -> Response:
@@ -177,6 +203,13 @@ def _listed(launcher: Launcher, reader: files.StepsReader, also: list[str]) -> A
         found |= {folder: str(folder) for folder in inside if folder not in found and files.is_run(folder)}
     lines = [views.run_line(name, folder, launcher, reader.read(folder), now) for folder, name in found.items()]
     return {"runs": lines, "problems": problems, "folder": str(launcher.folder)}
+
+
+def _name(folder: Path, launcher: Launcher) -> str:
+    """How `run` names a folder."""
+    if folder.parent == conducting.SHIPPED:
+        return f"{_SHIPPED}{folder.name}"
+    return _id(folder) if folder.parent == launcher.folder else str(folder)
 
 
 def _id(folder: Path) -> str:

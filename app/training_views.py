@@ -11,6 +11,7 @@ from app.training_files import Data, Steps
 from app.training_rollouts import RolloutFiles, trajectory_in
 from orchestra_lib.errors import BadInput
 from orchestra_lib.tool import ToolSpec
+from orchestra_lib.training import conducting
 from orchestra_lib.training.launching import Launcher
 
 GOING_ON = ("starting", "running")
@@ -97,7 +98,7 @@ def run_line(name: str, folder: Path, launcher: Launcher, steps: Steps, now: dat
         "compliance": {aim: mean(row["compliance"].get(aim) for row in last) for aim in _aims(last)},
         "spark": {one: _thinned([row[one] for row in steps.rows]) for one in ("accuracy", "cost_usd")},
         "alarms": sum(bool(row["alarms"] or row["odd"]) for row in steps.rows),
-        "config": flat(_config(folder)),
+        "config": settings_of(folder),
         "simulated": _simulated(folder, RolloutFiles(launcher.home)),
         "final": files.final(folder) is not None,
     }
@@ -159,6 +160,11 @@ def _config(folder: Path) -> Mapping[str, Any]:
         return {}
 
 
+def settings_of(folder: Path) -> Data:
+    """The settings that a run resolved to, flat; none where they were not saved."""
+    return flat(_config(folder))
+
+
 def flat(config: Mapping[str, Any]) -> Data:
     """The settings that tell one run from another, flat: `grpo.lr` and the like."""
     flat: Data = {}
@@ -201,5 +207,6 @@ def evaluation_view(folder: Path, launcher: Launcher) -> Data:
         "evaluation": files.evaluation(folder),
         "going": launcher.evaluating(folder),
         "problem": launcher.evaluation_problem(folder),
-        "can": card.get("dialect") == "tiny",
+        # What ships was measured over its seeds, by the command that its file names.
+        "can": card.get("dialect") == "tiny" and not folder.is_relative_to(conducting.SHIPPED),
     }

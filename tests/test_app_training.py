@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from fastapi import FastAPI
@@ -15,6 +16,7 @@ from training_folders import add_checkpoint, add_final, rollout_rows, run_folder
 from app import api, training_api
 from app.runs import RunManager
 from orchestra_lib.codec import from_data
+from orchestra_lib.interval import over_seeds
 from orchestra_lib.simulated_tasks import find
 from orchestra_lib.store.rollouts import StepRollouts, Worth
 from orchestra_lib.training import conducting, launching
@@ -248,6 +250,44 @@ def test_what_ships_is_a_run_among_others(client, tmp_path, monkeypatch):
     assert (run["state"], run["simulated"], run["last_step"]) == ("finished", True, 3)
     assert len(get(client, "/steps", run="shipped:tiny-x")["rows"]) == 3
     assert client.get("/api/training/run", params={"run": "shipped:../x"}).status_code == 400
+
+
+def test_runs_that_differ_by_their_seed_alone_come_to_a_mean_with_an_interval(client):
+    for name, seed, done in (("a", 1, 20), ("b", 2, 20), ("c", 3, 8), ("other", 4, 20), ("again", 1, 20)):
+        run_folder(client.home / name, done=done, seed=seed, state=State.FINISHED, rollouts=(), steps=60)
+    other = client.home / "other" / "config.toml"
+    other.write_text(other.read_text("utf-8").replace("beta = 0.02", "beta = 0.5"), "utf-8")
+    found = get(client, "/seeds", run="a")
+    assert [(one["seed"], one["id"], one["this"]) for one in found["seeds"]] == [
+        (1, "a", True),
+        (2, "b", False),
+        (3, "c", False),
+    ]
+    assert [row["step"] for row in found["rows"]] == list(range(1, 9))
+    last = found["rows"][-1]
+    means = [fmean(step.accuracy for step in RunFolder(client.home / name).steps()[3:8]) for name in ("a", "b", "c")]
+    expected = over_seeds(means)
+    assert (last["accuracy"], last["low"]["accuracy"], last["high"]["accuracy"]) == pytest.approx(
+        (expected.mean, expected.low, expected.high)
+    )
+    assert last["low"]["compliance"]["cost"] < last["compliance"]["cost"] < last["high"]["compliance"]["cost"]
+    assert (last["n"], last["compliance"]["outcome"]) == (3, None)
+    assert get(client, "/seeds", run="other") == {
+        "seeds": [{"seed": 4, "id": "other", "this": True, "steps": 20}],
+        "window": 5,
+        "rows": [],
+    }
+
+
+def test_what_ships_is_shown_over_its_seeds(client, monkeypatch):
+    monkeypatch.setattr(conducting, "SHIPPED", Path(__file__).parent.parent / "data" / "checkpoints")
+    found = get(client, "/seeds", run="shipped:tiny-grpo")
+    assert [one["seed"] for one in found["seeds"]] == [0, 1, 2, 3, 4]
+    assert found["seeds"][0]["id"] == "shipped:tiny-grpo"
+    last = found["rows"][-1]
+    assert (last["step"], last["n"]) == (60, 5)
+    assert last["low"]["compliance"]["cost"] > 0.85
+    assert len(get(client, "/steps", run=found["seeds"][3]["id"])["rows"]) == 60
 
 
 def test_a_simulated_task_is_one_that_its_text_alone_tells(client):

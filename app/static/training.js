@@ -97,6 +97,7 @@ export async function start() {
     Enter: { words: "rollouts of this step", brief: "rollouts", run: inRun(() => run.toRollouts()) },
     p: { words: "next preference", brief: "preference", run: inRun(() => run.nextAim()) },
     w: { words: "first steps on, off", brief: "first steps", run: inRun(() => run.flipBefore()) },
+    s: { words: "seeds together, this run alone", brief: "seeds", run: inRun(() => run.flipSeeds()) },
     v: { words: "next part of the run", brief: "part", run: inRun(() => run.turn(1)) },
     j: { words: "next run in the list", shown: "j k", brief: "run", run: inList(() => list.move(1)) },
     k: { words: "run before", run: inList(() => list.move(-1)) },

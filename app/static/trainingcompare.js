@@ -6,7 +6,8 @@ import { icon } from "./icons.js";
 import { simulatedBadge } from "./marks.js";
 import { getJson } from "./server.js";
 import { Ticker } from "./ticker.js";
-import { Curve, UNITS, mean } from "./trainingcharts.js";
+import { Curve } from "./trainingcurve.js";
+import { UNITS, mean } from "./trainingfigures.js";
 import { GOING, HEALTH, LEARNS, OF_A_RUN, aimsIn, follows, stateChip } from "./trainingwords.js";
 
 const [GOING_MS, IDLE_MS] = [1500, 8000];

@@ -2,7 +2,10 @@
 
 import { el, put } from "./dom.js";
 import { count, plain, plural, unknown } from "./format.js";
-import { Curve, Shares, UNITS, dumbbells, mean } from "./trainingcharts.js";
+import { Curve } from "./trainingcurve.js";
+import { UNITS, mean } from "./trainingfigures.js";
+import { Shares, dumbbells } from "./trainingshares.js";
+import { Twice } from "./trainingtwice.js";
 import { HEALTH, LEARNS, follows, sampleBands, spanWords, toolBands } from "./trainingwords.js";
 
 const FIRST = 5; // steps that "before" and "after" are the mean of
@@ -36,17 +39,25 @@ export class RunCurves {
     this.calls = new Shares({ title: "Whom it calls", words: "share of calls by step", bars: false, bands: (row) => this.tools.bands(row), pick, hover });
     this.bells = el("div", {});
     this.figures = el("div", { class: "tn-wide", tabindex: "0", role: "region", "aria-label": "First and last steps" });
+    this.twice = new Twice(this.run);
     this.charts = [...this.learns, this.follow, ...this.health];
+    this.seeds = el("div", { class: "tn-seeds", role: "group", "aria-label": "Seeds" });
     this.node = el(
       "div",
       { class: "tn-body" },
+      this.seeds,
       el("div", { class: "tn-4" }, this.learns.map((one) => one.node), this.follow.node),
       el("div", { class: "tn-2" }, this.samples.node, this.calls.node),
       el(
         "div",
         { class: "tn-3" },
         el("section", { class: "wb-panel", "aria-label": "Before and after" }, el("header", {}, el("h2", { text: "Before and after" }), el("p", { text: `means of the first and the last ${FIRST} steps, of draws it trained on` })), this.figures, this.run.evaluated.evaluation ? this.run.page.link({ view: "evaluation" }, { class: "wb-link" }, "Held-out draws with intervals") : null),
-        el("section", { class: "wb-panel", "aria-label": "Tools before and after" }, el("header", {}, el("h2", { text: "Tools before and after" }), el("p", { text: "share of calls: hollow before, filled after" })), this.bells),
+        el(
+          "div",
+          { class: "tn-body" },
+          el("section", { class: "wb-panel", "aria-label": "Tools before and after" }, el("header", {}, el("h2", { text: "Tools before and after" }), el("p", { text: "share of calls: hollow before, filled after" })), this.bells),
+          this.twice.node,
+        ),
       ),
       el("h2", { class: "wb-cap", text: "Health of the training" }),
       el("div", { class: "tn-4" }, this.health.map((one) => one.node)),
@@ -68,14 +79,21 @@ export class RunCurves {
     if (this.follow.title !== figure.title) this.follow.retitle(figure.title, figure.get);
     this.bandsOfSamples = sampleBands(rows);
     this.tools = toolBands(rows, this.run.head.tool_kinds);
+    this.drawSeeds();
+    const { together, seeds } = this.run;
     for (const one of this.charts) {
+      if (together) {
+        one.draw([{ rows: seeds.rows }], end, this.before ? this.beforeOf(one, seeds.rows) : null);
+        continue;
+      }
       const lost = this.run.odd.filter((row) => row.odd.includes(one.key) || (one === this.follow && row.odd.includes(figure.key))).map((row) => row.step);
-      one.draw([{ rows, odd: lost }], end, this.before ? this.beforeOf(one) : null);
+      one.draw([{ rows, odd: lost }], end, this.before ? this.beforeOf(one, rows) : null);
     }
     this.samples.draw(rows, end, this.run.spans.map((span, at) => ({ ...span, text: at === this.run.spans.length - 1 ? spanWords(span) : null })));
     this.calls.said.textContent = this.tools.many ? "share of calls by step; every exercise names its tools anew" : "share of calls by step";
     this.calls.draw(rows, end);
     this.drawBefore();
+    if (!this.twice.found && !this.twice.waits) this.twice.draw(); // a run that has ended meanwhile has a policy
     this.hover(null);
   }
 
@@ -84,9 +102,30 @@ export class RunCurves {
   }
 
   /** What a curve is held against. */
-  beforeOf({ get }) {
-    if (this.run.rows.length < 2 * FIRST) return null;
-    return { name: `first ${FIRST} steps`, value: mean(this.run.rows.slice(0, FIRST).map(get)) };
+  beforeOf({ get }, rows) {
+    if (rows.length < 2 * FIRST) return null;
+    // Of seeds together a row is the mean of the steps up to it already.
+    return { name: `first ${FIRST} steps`, value: rows[0].low ? get(rows[FIRST - 1]) : mean(rows.slice(0, FIRST).map(get)) };
+  }
+
+  /** Which runs differ by their seed alone, and whether the curves are theirs together. */
+  drawSeeds() {
+    const { seeds, together, page } = this.run;
+    const many = seeds.seeds.length;
+    this.seeds.hidden = many < 2;
+    if (many < 2) return;
+    const last = seeds.rows.at(-1)?.step;
+    const words = together
+      ? `Curves: the mean of ${many} seeds with its 95 % interval (Student's), each the mean of ${seeds.window} steps, to step ${last}, which all have come to.`
+      : seeds.rows.length
+        ? "Curves: this run alone."
+        : "No step is there yet that all seeds have come to.";
+    put(
+      this.seeds,
+      el("button", { class: "wb-btn sm", type: "button", "aria-pressed": String(together), disabled: !seeds.rows.length, on: { click: () => this.run.flipSeeds() } }, `${many} seeds together`, el("kbd", { text: "s" })),
+      el("span", { class: "wb-note", text: words }),
+      el("span", { class: "wb-note" }, "Seeds: ", seeds.seeds.map(({ seed, id, this: here }, at) => [at ? ", " : "", here ? el("b", { text: `${seed} (this run)` }) : page.link({ run: id, step: null }, { class: "wb-link", "aria-label": `Run of seed ${seed}` }, String(seed))])),
+    );
   }
 
   drawBefore() {

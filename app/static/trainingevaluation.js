@@ -1,10 +1,10 @@
 // What a policy came to on held-out draws, with intervals: against its warm start, and beside rules and the oracle.
 
 import { el, put } from "./dom.js";
-import { asSentence, count, plain, unknown } from "./format.js";
+import { asSentence, count, plain, unknown, when } from "./format.js";
 import { icon } from "./icons.js";
 import { simulatedBadge } from "./marks.js";
-import { UNITS } from "./trainingcharts.js";
+import { UNITS } from "./trainingfigures.js";
 import { AIMS, aimWords } from "./trainingwords.js";
 
 const [TRAINED, BEFORE, SEEN] = ["trained", "warm start", "seen"];
@@ -80,22 +80,23 @@ export class Evaluation {
     return [el("div", { class: "tn-rollbar" }, el("p", { class: "wb-note", text: this.said(evaluation) }), evaluation.simulated && !this.run.head.simulated ? simulatedBadge() : null, el("span", { class: "wb-sp" }), bar, can ? begin : null), this.host];
   }
 
-  said({ markets, over, seeds }) {
+  said({ markets, over, seeds, made }) {
     const what = over === "markets" ? "of this one policy over draws; other seeds may come to something else" : `over ${seeds?.length ?? "several"} seeds`;
-    return `Held-out draws, ${markets ? `${count(markets)} of each kind` : "of every kind"}; 95 % intervals ${what}.`;
+    return `Held-out draws, ${markets ? `${count(markets)} of each kind` : "of every kind"}; 95 % intervals ${what}.${made ? ` Made by ${plain(made.command)} on ${when(made.at)}${made.commit ? `, commit ${plain(made.commit)}` : ""}.` : ""}`;
   }
 
   draw(evaluation) {
-    put(this.host, this.claims(evaluation.figures), this.byKind(evaluation), this.contestants(evaluation));
+    put(this.host, this.claims(evaluation), this.byKind(evaluation), this.contestants(evaluation));
   }
 
-  claims(figures) {
+  claims({ figures, changes: of }) {
+    const changes = of?.[SEEN];
     const seen = figures[SEEN] ?? Object.values(figures)[0];
     const [after, before] = [seen[TRAINED] ?? {}, seen[BEFORE] ?? {}];
     const row = (claim) => {
       const [a, b] = [after[claim.key], before[claim.key]];
       if (!a) return null;
-      const judged = claim.ratio && b ? ratioOf(a, b) : a;
+      const judged = claim.ratio && b ? (changes?.[claim.key] ?? ratioOf(a, b)) : a;
       const [look, sign, word] = CHIPS.get(verdict(judged, claim));
       const percent = (value) => `${value > 1 ? "+" : "\u2212"}${Math.abs(Math.round(100 * (value - 1)))}`;
       const change = !b || !claim.ratio || judged.mean === null ? "" : `${percent(judged.mean)} %${judged.low === null ? "" : ` [${percent(judged.low)}, ${percent(judged.high)}]`}`;
@@ -111,7 +112,7 @@ export class Evaluation {
       );
     };
     const heads = [["Held-out draws of the seen kind", ""], ["Warm start", "n"], ["Trained", "n"], ["Change", "n"], ["Claim", ""], ["Verdict", ""]];
-    return this.panel("Before and after", "a claim holds only when its whole 95 % interval clears the target; the interval of a change is the widest that both allow", heads, CLAIMS.map(row));
+    return this.panel("Before and after", `a claim holds only when its whole 95 % interval clears the target; ${changes ? "a change is that of each seed to its own warm start" : "the interval of a change is the widest that both allow"}`, heads, CLAIMS.map(row));
   }
 
   byKind({ figures }) {

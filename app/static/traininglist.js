@@ -6,7 +6,8 @@ import { icon } from "./icons.js";
 import { simulatedBadge } from "./marks.js";
 import { getJson } from "./server.js";
 import { Ticker } from "./ticker.js";
-import { UNITS, spark } from "./trainingcharts.js";
+import { UNITS } from "./trainingfigures.js";
+import { spark } from "./trainingspark.js";
 import { GOING, OF_A_RUN, aimWords, stateChip } from "./trainingwords.js";
 
 const [GOING_MS, IDLE_MS] = [2000, 8000];

@@ -15,6 +15,8 @@ import { GOING, OF_A_RUN, aimWords, aimsIn, alarmSpans, paceWords, spanWords, st
 const VIEWS = { curves: "Curves", steps: "Steps", rollouts: "Rollouts", evaluation: "Evaluation", settings: "Settings", log: "Log" };
 const [GOING_MS, IDLE_MS] = [1000, 5000];
 const NOT_EVALUATED = { evaluation: null, going: false, problem: null, can: false };
+const NO_SEEDS = { seeds: [], rows: [] };
+const SEEDS_MS = 10_000; // they are means over many steps of many runs, which move slowly
 const address = (name, query) => `/api/training/${name}?${new URLSearchParams(query)}`;
 
 export class RunPage {
@@ -80,8 +82,9 @@ export class RunPage {
       return false;
     }
     const [head, steps, evaluated] = found;
-    Object.assign(this, { head, evaluated });
+    Object.assign(this, { head, evaluated, seeds: NO_SEEDS });
     this.take(steps);
+    this.lookAtSeeds();
     return true;
   }
 
@@ -122,8 +125,30 @@ export class RunPage {
       if (before !== [this.head.state, this.rows.length, this.head.message, this.head.rollout_steps.length].join()) this.draw({ live: true });
     }
     if (this.evaluated.going) await this.lookAtEvaluation();
+    if (GOING.has(this.head.state) && performance.now() - this.seedsAt > SEEDS_MS) this.lookAtSeeds();
     this.drawState();
     this.ticker.next(this.pause);
+  }
+
+  /** What the runs of other seeds come to with this one; asked for seldom, and never waited for. */
+  async lookAtSeeds() {
+    const { id } = this;
+    this.seedsAt = performance.now();
+    const found = await getJson(address("seeds", { run: id })).catch(() => this.seeds);
+    if (this.id !== id || this.page.current !== "run") return;
+    const changed = JSON.stringify(found) !== JSON.stringify(this.seeds);
+    this.seeds = found;
+    if (changed && this.drawn === "curves") this.draw();
+  }
+
+  /** Whether the curves are those of all seeds together. */
+  get together() {
+    return this.seeds.rows.length > 0 && this.page.query.get("seeds") !== "alone";
+  }
+
+  flipSeeds() {
+    if (!this.seeds.rows.length) return false;
+    return this.page.go({ seeds: this.together ? "alone" : null });
   }
 
   async lookAtEvaluation() {

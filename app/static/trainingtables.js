@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 import { plain, plural, unknown, when } from "./format.js";
-import { UNITS } from "./trainingcharts.js";
+import { UNITS } from "./trainingfigures.js";
 import { HEALTH, LEARNS, follows, reasonWords } from "./trainingwords.js";
 
 const MOST_ROWS = 400;

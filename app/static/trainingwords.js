@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { plain, wait } from "./format.js";
 import { icon } from "./icons.js";
-import { mean } from "./trainingcharts.js";
+import { mean } from "./trainingfigures.js";
 
 const STATES = {
   starting: ["run", null, "starting"],
@@ -14,7 +14,7 @@ const STATES = {
   unreadable: ["bad", "warn", "unreadable"],
 };
 /** What the address says of one view and of no other. */
-export const OF_A_RUN = { run: null, view: null, step: null, wish: null, compare: null, new: null };
+export const OF_A_RUN = { run: null, view: null, step: null, wish: null, seeds: null, compare: null, new: null };
 
 export const GOING = new Set(["starting", "running"]);
 

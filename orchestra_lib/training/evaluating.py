@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,7 +50,9 @@ def evaluate(folder: Path, count: int, *, warm_start: Path = WARM_START, told: C
                 name: {**_flat(summary(rows)), "reward": _told(rewards[name])} for name, rows in played.items()
             }
             told(f"{kind}: {count} markets")
-    found = {"simulated": True, "markets": count, "over": "markets", "figures": figures}
+    command = f"python -m orchestra_lib.training.evaluating {folder} --markets {count}"
+    made = {"command": command, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+    found = {"simulated": True, "markets": count, "over": "markets", "made": made, "figures": figures}
     part = folder / f".{EVALUATION}.part"
     part.write_text(dumps(found) + "\n", "utf-8")
     part.replace(folder / EVALUATION)
