@@ -111,9 +111,9 @@ def eventually(holds, patience_s=20.0):
 
 
 @contextmanager
-def serving(home, *, scripts=None, order=None, mcp=False, **terms):
+def serving(home, *, scripts=None, roster=None, order=None, mcp=False, **terms):
     """A server on a free port, in a thread of this process."""
-    workbench = Workbench(home, roster=ServedRoster(scripts))
+    workbench = Workbench(home, roster=roster or ServedRoster(scripts))
     orders = orders_of(workbench, list(workbench.roster.scripts), order or Order())
     server = create_server(workbench, orders, Terms(**{"key": KEY, **terms}), mcp=mcp)
     with socket.socket() as listening:

@@ -3,8 +3,10 @@
 import json
 
 import pytest
-from serving import PARIS, WEATHER, eventually, serving
+from ensembling import Chat, box, native
+from serving import PARIS, WEATHER, ServedRoster, eventually, serving
 
+from orchestra_lib.ensemble import build_domain
 from orchestra_lib.tool import CallStatus
 from orchestra_lib.trajectory import StopReason
 from orchestra_lib.workbench import Order
@@ -165,3 +167,30 @@ def test_a_limit_in_usd_holds_beside_tools_that_cost_us_nothing(tmp_path):
         found = ask(house, ASK, model="saver", extra_body={"orchestra": {"cost_usd": 0.01}})
         assert found.choices[0].finish_reason == "tool_calls"
         eventually(lambda: ask(house, carried_on(ASK, found, {"Paris": "x"}), model="saver").choices)
+
+
+class Handing(ServedRoster):
+    """An orchestrator of protocol toolorchestra that hands the turn to an expert, who calls the caller's tool."""
+
+    def __init__(self):
+        super().__init__()
+        self.expert = Chat(native("weather", '{"city": "Paris"}'), name="gpt-5-mini")
+        self.conducting = Chat(box("call_expert", expert="expert-2"), "<message>It rains.</message>", name="small")
+
+    def ensemble_in_domain(self, name, policy_text, functions):
+        return build_domain(self.conducting, {"expert-2": self.expert}, policy_text, functions, name=name)
+
+
+def test_an_expert_is_called_inside_and_its_call_of_the_callers_tool_is_handed_over(tmp_path):
+    roster = Handing()
+    with serving(tmp_path, roster=roster, order=Order(protocol="toolorchestra")) as house:
+        first = ask(house, ASK, model="brief")
+        assert [call.function.name for call in first.choices[0].message.tool_calls] == ["weather"]
+        last = ask(house, carried_on(ASK, first, {"Paris": "rain"}), model="brief")
+        assert last.choices[0].message.content == "It rains."
+        run = house.run_of(last)
+    assert [call.call.tool for call in run.calls] == ["call_expert", "weather"]
+    assert roster.expert.requests[0].messages[0]["content"].count("Help.") == 1
+    shown = [tool["function"]["name"] for tool in roster.conducting.requests[0].tools]
+    assert shown == ["weather", "call_expert"]
+    assert last.usage.prompt_tokens + first.usage.prompt_tokens == 3000
