@@ -33,6 +33,9 @@ _MEDIA = {
 }
 
 
+_ROLLOUTS = Filter(training=True)
+
+
 @record
 class Tagging:
     """A tag to give to some runs, or to take from them."""
@@ -57,6 +60,7 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
             "newer": page.newer,
             "older": page.older,
             "running": len(runs.running()) + len(runs.queue),
+            "rollouts": store.count(_ROLLOUTS),  # hidden ones change no row, yet the page counts them
         }
 
     @made.get("/trajectories/hidden")

@@ -314,6 +314,7 @@ def list_row(summary: Summary) -> Data:
         "seconds": None if summary.status == "running" else summary.latency_s,
         "nominal": summary.nominal,
         "simulated": summary.simulated,
+        "training": None if summary.training is None else {"run": summary.training, "step": summary.training_step},
         "glyph": glyph(summary),
     }
 

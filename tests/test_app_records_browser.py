@@ -367,6 +367,7 @@ def test_rollouts_of_training_are_hidden_with_a_button_that_shows_them(open_page
         expect(page).to_have_url(re.compile(r"training=all"))
         page.locator("#f-training").select_option("yes")
         expect(rows(page)).to_have_count(1)
+        expect(rows(page).get_by_title("A rollout of step 1 of the training run tiny")).to_be_visible()
         page.get_by_role("button", name="Clear").first.click()
         expect(page.get_by_text("Played for training")).to_have_count(0)
     finally:

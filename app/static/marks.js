@@ -67,6 +67,12 @@ export function simulatedBadge(short = false) {
   });
 }
 
+/** Which step of which training run a run was a rollout of: `{ run, step }`. */
+export function trainingBadge({ run, step }) {
+  const title = `A rollout of step ${step} of the training run ${plain(run)}`;
+  return el("span", { class: "wb-badge", title, text: `training ${step}` });
+}
+
 /** Where a run came from that was not played here first: `{ origin, conversation }` of its setting. */
 export function originBadge({ origin, conversation }) {
   if (origin === null) return null;

@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 import { cost, count, plain, unknown, when } from "./format.js";
-import { nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
+import { nominalBadge, outcomeChip, simulatedBadge, statusChip, trainingBadge } from "./marks.js";
 import { glyph } from "./score.js";
 import { keep, kept } from "./keeping.js";
 import { lasted } from "./times.js";
@@ -72,6 +72,7 @@ export function runRow(row, names, href, picked, on) {
       el("span", { class: "lv-cut", text: `${plain(row.orchestrator)} · ${row.wish}` }),
       row.nominal ? nominalBadge(true) : null,
       row.simulated ? simulatedBadge(true) : null,
+      row.training ? trainingBadge(row.training) : null,
       row.tags.map((tag) => el("span", { class: "wb-tag", text: plain(tag) })),
     ),
     names.map((name) => el("span", { class: COLUMNS[name].look ?? "n" }, COLUMNS[name].cell(row))),

@@ -150,7 +150,9 @@ class Trajectories {
   async count() {
     const [key, start] = [this.listKey, performance.now()];
     const narrowed = this.narrowed();
-    const ask = getJson(`/api/trajectories/hidden?${narrowed}`).catch(() => null);
+    const ask = narrowing(narrowed).some((part) => part !== "training")
+      ? getJson(`/api/trajectories/hidden?${narrowed}`).catch(() => null)
+      : Promise.resolve(null);
     const overview = await getJson(`/api/trajectories/overview?${narrowed}`);
     if (this.listKey !== key) return;
     this.overview = overview;
@@ -198,12 +200,17 @@ class Trajectories {
     this.filters.offer(this.overview, this.query);
     put(byId("matches"), el("b", { text: count(matches) }), ` of ${count(total)}`);
     showCount(total);
-    put(byId("hiding"), matches ? this.hiding("hides") : null);
+    this.drawHiding();
     if (this.page?.rows.length === 0) this.rows.replace(this.nothing(total));
+  }
+
+  drawHiding() {
+    put(byId("hiding"), this.overview?.matches ? this.hiding("hides") : null);
   }
 
   drawRows() {
     if (!this.page) return;
+    this.drawHiding();
     const names = chosenColumns();
     byId("rows").parentElement.style.setProperty("--rc-cols", template(names));
     put(byId("head"), headCells(names));
@@ -250,7 +257,7 @@ class Trajectories {
         el("a", { class: "wb-btn primary", href: "/", text: "Give it a task" }),
       );
     // That rollouts of training are left out counts where there are any.
-    const names = narrowing(this.query).filter((part) => part !== "training" || this.hidden?.training);
+    const names = narrowing(this.query).filter((part) => part !== "training" || this.hiddenBy(part));
     if (names.length === 0)
       return el(
         "div",
@@ -274,16 +281,22 @@ class Trajectories {
     );
   }
 
+  /** How many runs a filter alone hides; where none but the one on training is set, those are all rollouts. */
+  hiddenBy(part) {
+    const alone = narrowing(this.query).length === 1 && part === "training" && !this.query.get("training");
+    return alone ? this.page?.rollouts : this.hidden?.[part];
+  }
+
   /** A button for each filter that alone hides runs: it takes that filter out. */
   hiding(word) {
     return narrowing(this.query)
-      .filter((part) => this.hidden?.[part])
+      .filter((part) => this.hiddenBy(part))
       .map((part) =>
         el("button", {
           class: "wb-btn sm rc-hides",
           type: "button",
-          title: `Drop this filter: ${count(this.hidden[part])} more`,
-          text: hides(part, word, count(this.hidden[part])),
+          title: `Drop this filter: ${count(this.hiddenBy(part))} more`,
+          text: hides(part, word, count(this.hiddenBy(part))),
           on: { click: () => this.filters.drop(this.query, part) },
         }),
       );
