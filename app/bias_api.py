@@ -11,16 +11,20 @@ from app.filtering import read_filter
 from orchestra_lib.bias import drift
 from orchestra_lib.bias_report import bias_report
 from orchestra_lib.codec import dumps, to_data
+from orchestra_lib.description_effects import effects
+from orchestra_lib.description_swaps import version_labels
 from orchestra_lib.errors import BadInput
 from orchestra_lib.families import load_families
 from orchestra_lib.paper_bias import paper_bias
 from orchestra_lib.profilelist import load_profiles
 from orchestra_lib.store.bias_sums import BiasSums, Scope
+from orchestra_lib.swap_pairs import moves
 from orchestra_lib.training import conducting
 from orchestra_lib.training.launching import TRAINING
 from orchestra_lib.training.run_folder import STEPS, RunFolder
 from orchestra_lib.workbench import Workbench
 
+_ENDS = ("first", "other")
 MOST_RUNS = 100
 """So many runs behind a mark are listed; all of them are counted."""
 
@@ -37,7 +41,15 @@ def router(workbench: Workbench) -> APIRouter:
         def found() -> dict[str, Any]:
             profiles = {one.priced_as: one for one in load_profiles(workbench.home).values()}
             report = bias_report(workbench.store, profiles, scope, families=load_families(workbench.home))
-            return {**to_data(report), "paper": _paper()}
+            labels = version_labels(workbench.roster) if report.effects else {}
+            told = [
+                {
+                    **to_data(one),
+                    **{name: labels.get((one.model, getattr(one, name)), getattr(one, name)) for name in _ENDS},
+                }
+                for one in report.effects
+            ]
+            return {**to_data(report), "effects": told, "paper": _paper()}
 
         return Response(dumps(await asyncio.to_thread(found)), media_type="application/json")
 
@@ -49,6 +61,7 @@ def router(workbench: Workbench) -> APIRouter:
         path: Annotated[list[str] | None, Query()] = None,
         length: int | None = None,
         aspect: str = "",
+        rewritten: str = "",
     ) -> Response:
         """The runs behind a mark, the latest first: of whom, calling one of these, whose first calls were these."""
         scope = read_scope(request)
@@ -66,9 +79,12 @@ def router(workbench: Workbench) -> APIRouter:
         def found() -> dict[str, Any]:
             sums = BiasSums(workbench.store, scope)
             if aspect:
-                report = bias_report(workbench.store, {}, scope)
-                of = (one for one in report.moves if (one.orchestrator, one.aspect) == (who, aspect))
+                found = sums.swaps()
+                of = (one for one in moves(found) if (one.orchestrator, one.aspect) == (who, aspect))
                 marks["ids"] = [run for one in of for run in one.runs]
+            if rewritten:
+                told = (one for one in effects(sums.swaps()) if (one.orchestrator, one.model) == (who, rewritten))
+                marks["ids"] = [run for one in told for run in one.runs]
             count, rows = sums.behind(marks, limit=MOST_RUNS)
             return {"count": count, "runs": list(rows)}
 

@@ -10,6 +10,7 @@ from episodes import trajectory
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
 
+from orchestra_lib.description_swaps import DescriptionSwap, play_description_swaps
 from orchestra_lib.preference import Preference
 from orchestra_lib.swapping import Swap, play_swaps
 from orchestra_lib.workbench import Workbench
@@ -26,6 +27,14 @@ def filled(home):
         for name in ("strongest", "cheapest"):
             async for _ in play_swaps(workbench, Swap(orchestrator=name, tasks=6, preference=Preference(cost=1.0))):
                 pass
+
+        workbench.roster.descriptions.edit("sim_small", "Simulated expert in everything.", by="person:test")
+        swap = DescriptionSwap(
+            orchestrator="nearest", tool="sim_small", between=("shipped", "1"), tasks=4, source="simulated",
+            tools=("sim:small", "sim:mid"),
+        )  # fmt: skip
+        async for _ in play_description_swaps(workbench, swap):
+            pass
 
     asyncio.run(play())
     workbench.store.add_many(trajectory(f"qwen-{n}", orchestrator="qwen3-8b", task=f"Task {n}?") for n in range(3))
@@ -107,7 +116,25 @@ def test_slices_and_measures_are_in_the_address(page):
     page.go_back()
     page.go_back()
     page.go_back()
-    expect(page.locator(".bi-heat tbody tr")).to_have_count(5)
+    expect(page.locator(".bi-heat tbody tr")).to_have_count(6)
+
+
+def test_columns_can_be_families_with_what_nobody_knows_counted(pages):
+    page = pages("/bias?by=family")
+    expect(page.locator(".bi-heat thead")).to_contain_text("simulated")
+    expect(page.get_by_text("to models of an unknown family")).to_contain_text("families.toml")
+    page.get_by_role("button", name="experts").click()
+    expect(page.locator(".bi-heat thead")).to_contain_text("strongest")
+    page.close()
+
+
+def test_a_rewritten_description_shows_its_shift_and_leads_to_its_runs(pages):
+    page = pages("/bias?orchestrator=nearest")
+    mark = page.get_by_role("button", name=re.compile("nearest, sim:small from shipped to version 1"))
+    mark.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#behind .wb-note")).to_contain_text("12 runs behind it")
+    page.close()
 
 
 def test_plain_shares_stand_beside_the_papers_figures(pages):

@@ -300,3 +300,33 @@ def test_without_a_login_there_is_no_way_out_and_every_page_counts_alike(open_pa
         page.goto(base_url + path)
         expect(page.locator("#count")).to_have_text(f"{told} trajector{'y' if told == 1 else 'ies'}")
         expect(page.get_by_role("button", name="Log out")).to_have_count(0)
+
+
+def test_a_description_is_written_used_and_restored_by_keyboard_and_shown_as_text(open_page):
+    page = open_page("/tools?tool=coder")
+    card = page.locator(".td")
+    expect(card).to_contain_text("Offered by the description that ships")
+    card.get_by_text("Write another version").focus()
+    page.keyboard.press("Enter")
+    card.get_by_label("New description").fill("<img src=x onerror=\"document.title='owned'\"> bad at dates")
+    page.keyboard.press("Control+Enter")
+    expect(card.get_by_role("status")).to_contain_text("Kept as version 1; it is not in use")
+    expect(card.locator("blockquote")).to_contain_text("<img src=x")
+    card.get_by_role("button", name="Offer it by version 1").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#reads")).to_contain_text("Coder of a test.")  # a scripted tool cannot be offered otherwise
+    expect(card).to_contain_text("Offered by version 1")
+    card.get_by_text("1 version").click()
+    card.get_by_role("button", name="Use what ships").click()
+    expect(card).to_contain_text("Offered by the description that ships")
+    assert page.title() == "Coder · Orchestra Workbench"
+    assert violations(page) == []
+
+
+def test_what_cannot_be_a_description_changes_nothing(open_page):
+    page = open_page("/tools?tool=generalist")
+    card = page.locator(".td")
+    card.get_by_text("Write another version").click()
+    card.get_by_label("New description").fill("   ")
+    card.get_by_role("button", name="Keep as a new version").click()
+    expect(card).to_contain_text("the description is empty")

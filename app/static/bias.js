@@ -1,6 +1,6 @@
 // The Bias page: whom each orchestrator calls, how far that is from the best choice, and what a choice follows.
 
-import { drift, front, indices, silent, swaps } from "./biasdots.js";
+import { drift, front, indices, rewrites, silent, swaps } from "./biasdots.js";
 import { flow } from "./biasflow.js";
 import { heat } from "./biasheat.js";
 import { between, percent, short, signed } from "./biasmarks.js";
@@ -18,6 +18,7 @@ const SLICES = ["kind", "difficulty", "domain"];
 const TURNS = ["", "1", "2", "3", "4"];
 const ALARMS = 3;
 const COMMAND = "orchestra bias --swap 40 --orchestrator strongest";
+const REWRITE = "orchestra bias --swap descriptions --tool generalist --orchestrator free-loop";
 
 class Bias extends Place {
   constructor() {
@@ -41,7 +42,7 @@ class Bias extends Place {
 
   /** The part of the address that the server reads. */
   get scope() {
-    return new URLSearchParams([...this.query].filter(([name]) => !["of", "scale", "flow", "training"].includes(name)));
+    return new URLSearchParams([...this.query].filter(([name]) => !["of", "scale", "flow", "training", "by"].includes(name)));
   }
 
   async show() {
@@ -80,14 +81,15 @@ class Bias extends Place {
     }
     const what = { report, measure: this.measure, intervals: this.intervals, behind: (query, words) => this.behind(query, words) };
     const plainly = this.query.get("scale") === "share" || (this.query.get("scale") !== "best" && !report.lines.some((one) => one.strongest_index.value !== null || one.own_index.value !== null));
-    const plots = { index: plot(), flow: plot(), swaps: plot(), front: plot() };
+    const plots = { index: plot(), flow: plot(), swaps: plot(), rewrites: plot(), front: plot() };
+    const kin = this.query.get("by") === "family";
     const chosen = report.lines.find((one) => one.orchestrator === this.query.get("flow")) ?? [...report.lines].sort((a, b) => b.calls - a.calls)[0];
     put(
       byId("bias"),
       el(
         "div",
         { class: "bi-1" },
-        panel("Who calls what", this.measure === "calls" ? "share of calls, % · ▲ at least 20 points over the best choice" : `share of ${this.measure === "usd" ? "cost" : "time"}, %; the first row is of calls`, [el("span", { class: "bi-key", "aria-hidden": "true" }, "0", el("i", {}), "75+ %")], heat(what)),
+        panel("Who calls what", this.measure === "calls" ? "share of calls, % · ▲ at least 20 points over the best choice" : `share of ${this.measure === "usd" ? "cost" : "time"}, %; the first row is of calls`, [el("span", { class: "bi-key", "aria-hidden": "true" }, "0", el("i", {}), "75+ %"), this.columns(kin)], heat({ ...what, kin }), kin ? el("p", { class: "wb-note", text: this.unknown() }) : null),
         panel(
           plainly ? "Share of the strongest and of its own" : "Index against the best choice",
           plainly ? "share of calls, 95 %; dashed: the paper" : "share minus best, points, 95 %",
@@ -102,13 +104,23 @@ class Bias extends Place {
         { class: "bi-2" },
         panel("What follows what", `${short(chosen.orchestrator, 24)}, ${plural(chosen.runs, "run")}`, [this.chooser(chosen)], plots.flow),
         panel(
-          "Name, position or price?",
+          "Name, place, price or description?",
           "points moved by a swap, 95 %",
           [],
-          report.moves.length ? plots.swaps : state("No swaps were played", "The same tasks with names, order and prices permuted:", COMMAND),
-          report.moves.length ? el("p", { class: "wb-note", text: "Filled: the interval excludes 0. Under a wish for low cost the price should move a choice; name and place should not." }) : null,
+          report.moves.length ? plots.swaps : state("No swaps were played", "The same tasks with names, order, prices and descriptions permuted:", COMMAND),
+          report.moves.length ? el("p", { class: "wb-note", text: "Filled: the interval excludes 0. Under a wish for low cost the price should move a choice, a description may; name and place should not." }) : null,
         ),
-        panel("Accuracy against cost", "by task, 95 %; the line is the Pareto front", [], this.graded ? plots.front : state("Nothing is graded", "Grade runs, and accuracy is drawn against cost:", "orchestra grade --all"), this.left()),
+        el(
+          "div",
+          { class: "bi-stack" },
+          panel("Accuracy against cost", "by task, 95 %; the line is the Pareto front", [], this.graded ? plots.front : state("Nothing is graded", "Grade runs, and accuracy is drawn against cost:", "orchestra grade --all"), this.left()),
+          panel(
+            "Does a description buy calls?",
+            "shift of first calls, points, 95 %",
+            [],
+            report.effects.length ? plots.rewrites : state("No description was swapped", "The same tasks with two descriptions of one model:", REWRITE),
+          ),
+        ),
       ),
       this.driftPanel(),
     );
@@ -116,6 +128,7 @@ class Bias extends Place {
     const steps = report.steps.filter((one) => one.orchestrator === chosen.orchestrator);
     fill(plots.index, (width) => indices({ ...what, plainly, width }));
     fill(plots.flow, (width) => flow({ ...what, steps, kinds, who: chosen.orchestrator, width }));
+    if (report.effects.length) fill(plots.rewrites, (width) => rewrites({ ...what, width }));
     if (report.moves.length) fill(plots.swaps, (width) => swaps({ ...what, width }));
     if (this.graded) fill(plots.front, (width) => front({ ...what, width }));
     if (this.drifted) this.fillDrift();
@@ -169,6 +182,20 @@ class Bias extends Place {
       }),
       some.length > ALARMS ? el("p", { class: "wb-note", text: `and ${some.length - ALARMS} more: ${some.slice(ALARMS).map((one) => plain(one.orchestrator)).join(", ")}` }) : null,
     ];
+  }
+
+  columns(kin) {
+    const button = (by, words) => el("button", { type: "button", "aria-pressed": String(kin === (by === "family")), text: words, on: { click: () => this.go({ by }) } });
+    return el("span", { class: "wb-seg sm", role: "group", "aria-label": "Columns" }, button(null, "experts"), button("family", "families"));
+  }
+
+  /** How much of it is of no known family, and where the others stand. */
+  unknown() {
+    const calls = this.report.lines.flatMap((one) => one.families).filter((one) => one.name === "unknown").reduce((sum, one) => sum + one.share.n, 0);
+    const nobody = this.report.lines.filter((one) => one.family === null).length;
+    const sources = [...new Set(this.report.columns.map((one) => one.source).filter(Boolean))];
+    const stated = sources.length ? ` Families as stated at ${sources.join(", ")}.` : "";
+    return `${plural(calls, "call")} to models of an unknown family; ${plural(nobody, "orchestrator")} of an unknown family.${stated} families.toml in your home folder overrules them.`;
   }
 
   scales(plainly) {

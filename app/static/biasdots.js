@@ -98,6 +98,33 @@ export function swaps({ report, width, intervals, behind }) {
   );
 }
 
+/** By how much more of the first calls a model gets once its description is rewritten. */
+export function rewrites({ report, width, intervals, behind }) {
+  const left = 12;
+  const right = width - 52;
+  const low = Math.min(-0.2, ...report.effects.map((one) => one.shift.low ?? one.shift.value ?? 0));
+  const x = (value) => left + ((value - low) / (1 - low)) * (right - left);
+  const row = 44;
+  const tall = row * report.effects.length;
+  return chart(
+    width,
+    tall + 22,
+    "Points by which first calls shifted with a description",
+    [-0.5, 0, 0.5, 1].filter((at) => at >= low).map((at) => [line(x(at), 0, x(at), tall, { class: at ? "g" : "bi-zero" }), text(x(at), tall + 16, signed(at), { "text-anchor": "middle" })]),
+    report.effects.map((one, n) => {
+      const y = row * n;
+      const sure = excludes(one.shift);
+      const words = `${plain(one.orchestrator)}, ${plain(one.model)} from ${plain(one.first)} to ${plain(one.other)}: ${percent(one.before.value)} to ${percent(one.after.value)} % of first calls, ${signed(one.shift.value)} points ${between(one.shift, signed)}, ${plural(one.shift.tasks, "task")}`;
+      return [
+        text(0, y + 12, short(one.orchestrator, 24), { class: "ink b" }),
+        text(width, y + 12, `${short(one.model, 14)}: ${plain(one.first)} → ${plain(one.other)}`, { "text-anchor": "end" }),
+        mark(words, () => behind({ who: one.orchestrator, rewritten: one.model }, words), dot(x(one.shift.value), y + 26, one.shift, x, { look: sure ? "ink" : "ref", hollow: !sure, intervals })),
+        text(right + 48, y + 30, signed(one.shift.value), { class: sure ? "ink b" : "", "text-anchor": "end" }),
+      ];
+    }),
+  );
+}
+
 /** Accuracy against cost, the Pareto front as a line. */
 export function front({ report, width, intervals, behind }) {
   const known = report.results.filter((one) => one.usd.value > 0 && one.accuracy.value !== null);

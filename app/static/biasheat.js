@@ -10,8 +10,8 @@ const OVER = 0.2;
 const FULL = 0.75;
 const TURNS = 0.72; // from here on the text is that of a dark cell
 
-export function heat({ report, measure, intervals, behind }) {
-  const columns = shown(report);
+export function heat({ report, measure, intervals, behind, kin = false }) {
+  const columns = kin ? kinds(report) : shown(report);
   const row = (lead, cells, total) => el("tr", {}, lead, cells, el("td", { class: "num", text: total }));
   const best = columns.some((column) => column.best !== null);
   return el(
@@ -50,7 +50,8 @@ export function heat({ report, measure, intervals, behind }) {
     const [single] = cells.length === 1 ? cells : [null];
     const bestShare = cells.some((found) => found.best === null) ? null : cells.reduce((sum, found) => sum + found.best, 0);
     const over = measure === "calls" && bestShare !== null && share >= bestShare + OVER;
-    const range = intervals && measure === "calls" && single ? between(single.share) : "";
+    const told = column.kin ? one.families.find((found) => found.name === column.kin) : single;
+    const range = intervals && measure === "calls" && told ? between(told.share) : "";
     const calls = cells.reduce((sum, found) => sum + found.share.n, 0);
     const words = `${plain(one.orchestrator)}, ${plain(column.title)}: ${percent(share)} % ${range}, ${plural(calls, "call")}${over ? ", at least 20 points over the best choice" : ""}`;
     const shaded = cell(share, { words: `${percent(share)}${over ? " ▲" : ""}`, range, bold: over });
@@ -100,4 +101,24 @@ function shown(report) {
   const kept = new Set(ranked.slice(0, MOST - 1));
   const rest = all.filter((column) => !kept.has(column)).map((column) => column.model);
   return [...all.filter((column) => kept.has(column)), { kind: "orch", tool: null, simulated: false, best: null, title: `${rest.length} others`, models: rest }];
+}
+
+/** The columns by family of models: what is no model, simulated or of an unknown family stands last. */
+function kinds(report) {
+  const groups = new Map();
+  for (const column of report.columns) {
+    const kin = column.family ?? (column.simulated ? "simulated" : ["basic", "domain"].includes(column.kind) ? "no model" : "unknown");
+    groups.set(kin, [...(groups.get(kin) ?? []), column]);
+  }
+  const last = ["simulated", "no model", "unknown"];
+  const order = [...groups].sort(([a], [b]) => last.indexOf(a) - last.indexOf(b) || (a < b ? -1 : 1));
+  return order.map(([kin, some]) => ({
+    kin,
+    title: kin,
+    kind: last.includes(kin) ? "orch" : "generalist",
+    tool: null,
+    simulated: kin === "simulated",
+    models: some.map((one) => one.model),
+    best: some.some((one) => one.best === null) ? null : some.reduce((sum, one) => sum + one.best, 0),
+  }));
 }
