@@ -23,6 +23,7 @@ from orchestra_lib.tool import CallStatus
 from orchestra_lib.toolkit.mcp.entry import FILE, Listing, Offered, ServerEntry, write_entry, write_listing
 from orchestra_lib.toolkit.mcp.servers import McpServers
 from orchestra_lib.toolkit.mcp.tool import listing_of
+from orchestra_lib.workbench import Order, Workbench
 
 SERVER = Path(__file__).parent / "mcp_server.py"
 COMMAND = (sys.executable, str(SERVER))
@@ -256,3 +257,19 @@ def test_an_address_that_floods_is_cut_off(tmp_path):
         with pytest.raises(ServerFault, match="the MCP server things"):
             asyncio.run(McpServers(tmp_path, os.environ).add("things", entry))
         liar.shutdown()
+
+
+def test_a_run_of_the_workbench_calls_it_and_pays_what_the_entry_says(tmp_path):
+    known(tmp_path, call_usd=0.02)
+    workbench = Workbench(tmp_path, roster=Roster(tmp_path, os.environ))
+
+    async def run():
+        order = Order(task="Add.", orchestrator="try-out", tools=("things-add",), arguments={"a": 40})
+        try:
+            return fold([event async for event in workbench.play(order)])
+        finally:
+            await workbench.close()
+
+    trajectory = asyncio.run(run())
+    assert (trajectory.calls[0].observation.text, trajectory.bill().cost_usd) == ("42", 0.02)
+    assert trajectory.setting.tools[0].third_party == "things"

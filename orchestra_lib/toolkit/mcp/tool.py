@@ -12,7 +12,7 @@ from orchestra_lib.protocols import ToolResult
 from orchestra_lib.tool import File, ToolSpec
 from orchestra_lib.toolkit.foreign_schema import plain_parameters
 from orchestra_lib.toolkit.mcp.entry import MAX_TOOLS, Listing, Offered, ServerEntry
-from orchestra_lib.toolkit.mcp.session import Session
+from orchestra_lib.toolkit.mcp.session import CONNECT_S, Session
 
 if TYPE_CHECKING:
     from mcp.types import Tool as Listed
@@ -63,7 +63,7 @@ class McpTool:
             title=offered.title or f"{session.name}: {offered.name}"[:80],
             description=f"{offered.description or 'Not described.'} (Described by its provider, {session.name}.)",
             parameters=offered.parameters,
-            timeout_s=entry.timeout_s + 5.0,
+            timeout_s=entry.timeout_s + CONNECT_S + 1.0,  # the first call may have to start the server
             third_party=session.name,
         )
         self._offered, self._session = offered, session
