@@ -97,8 +97,21 @@ def test_a_name_that_is_taken_is_refused_beside_the_form(opened):
     expect(page.get_by_role("alert").filter(has_text="a run 'good' already")).to_be_visible()
 
 
-def test_curves_are_read_step_by_step_and_by_preference(opened):
+def test_curves_of_seeds_together_are_a_mean_between_its_ends(opened):
     page = opened("/training?run=good")
+    expect(page.locator(".tn-seeds")).to_contain_text("Seeds: 1 (this run), 2")
+    expect(page.locator(".tn-between95").first).to_be_visible()
+    expect(page.locator(".tn-c header").first).to_contain_text("± ")
+    label = page.locator(".tn-curve").first.get_attribute("aria-label")
+    assert re.match(r"Accuracy over steps: from \d+ % at step 1 to \d+ % at step 30; first 5 steps", label)
+    page.keyboard.press("s")
+    expect(page.locator(".tn-between95")).to_have_count(0)
+    assert "seeds=alone" in page.url
+    expect(page.get_by_role("region", name="The same task, twice")).to_contain_text("cannot conduct")
+
+
+def test_curves_are_read_step_by_step_and_by_preference(opened):
+    page = opened("/training?run=good&seeds=alone")
     expect(page.get_by_role("region", name="Follows a cost wish")).to_be_visible()
     page.keyboard.press("p")
     expect(page.get_by_role("region", name="Follows a time wish")).to_be_visible()

@@ -116,7 +116,7 @@ export class RunCurves {
     if (many < 2) return;
     const last = seeds.rows.at(-1)?.step;
     const words = together
-      ? `Curves: the mean of ${many} seeds with its 95 % interval (Student's), each the mean of ${seeds.window} steps, to step ${last}, which all have come to.`
+      ? `Curves: the mean of ${many} seeds with its 95 % interval (Student's), each the mean of ${seeds.window} steps, to step ${last}, which all have come to. The rest is this run's.`
       : seeds.rows.length
         ? "Curves: this run alone."
         : "No step is there yet that all seeds have come to.";
