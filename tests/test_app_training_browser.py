@@ -205,7 +205,7 @@ PLACES = (
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_view_is_wider_than_a_phone_and_axe_finds_nothing(browser, site, place):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", reduced_motion="reduce")
     with watched(context, site[0], expected=EXPECTED) as opened:
         page = opened(f"/training{place}")
         page.wait_for_selector("#tn-view > *", timeout=30_000)
