@@ -178,6 +178,16 @@ def test_too_many_at_once_are_told_to_come_again(tmp_path):
         eventually(lambda: house.post({"model": "brief", "messages": HELLO}).status_code == 200)
 
 
+def test_a_limit_in_usd_beside_an_unknown_price_is_refused_and_leaves_no_run(tmp_path):
+    with serving(tmp_path, order=Order(tools=("coder",), prices="toolorchestra")) as house:
+        asked = {"model": "brief", "messages": HELLO, "orchestra": {"cost_usd": 1.0}}
+        answer = house.post(asked)
+        assert (answer.status_code, "price" in answer.json()["error"]["message"]) == (400, True)
+        with pytest.raises(openai.APIError, match="price"):
+            list(house.client().chat.completions.create(model="brief", messages=HELLO, stream=True, extra_body=asked))
+        assert house.runs() == []
+
+
 def test_limits_of_the_server_bound_what_a_request_may_ask(tmp_path):
     with serving(tmp_path, order=Order(limits=Order().limits)) as house:
         assert house.post({"model": "brief", "messages": HELLO, "max_tokens": 10}).status_code == 200

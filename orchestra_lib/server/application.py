@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
+from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
@@ -82,6 +83,7 @@ def create_server(
         lifespan=lifespan,
         exception_handlers={404: _unknown, 405: _unknown, Exception: _bug},
     )
+    app.state.desk = desk
     return Door(app, terms.key, terms.host)
 
 
@@ -117,4 +119,12 @@ def serve(server: Door, terms: Terms, port: int, models: Sequence[str]) -> None:
     )
     config = uvicorn.Config(server, host=terms.host, port=port, log_level="warning", timeout_graceful_shutdown=3)
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn has stopped in order, and raises it again to say why
-        uvicorn.Server(config).run()
+        _Server(config).run()
+
+
+class _Server(uvicorn.Server):
+    """Stops the runs before it waits for those who listen to them, or it would wait in vain."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.config.app.app.state.desk.stop_all()  # type: ignore[union-attr]  # the server that `create_server` made
+        super().handle_exit(sig, frame)

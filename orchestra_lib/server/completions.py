@@ -156,7 +156,8 @@ class _Answer:
                             for piece in self._last(part):
                                 yield piece
         except OrchestraError as error:
-            yield shapes.event(shapes.error(str(error), kind="server_error"))
+            kind = None if isinstance(error, BadInput) else "server_error"
+            yield shapes.event(shapes.error(str(error), kind=kind))
         finally:
             if not over:
                 self._served.cancel.set()
@@ -220,8 +221,8 @@ async def _unless_gone(request: Request, served: Served, work: Any) -> Response:
             served.cancel.set()
         found: Response = await answering
         return found
-    except OrchestraError as error:
-        return error_response(str(error), status=503)
+    except OrchestraError as error:  # a run that may not begin, or whose record could not be kept
+        return error_response(str(error), status=400 if isinstance(error, BadInput) else 503)
     except asyncio.CancelledError:
         served.cancel.set()
         raise

@@ -24,11 +24,11 @@ class Door:
     def __init__(self, app: ASGIApp, key: str, host: str) -> None:
         if len(key) < SHORTEST_KEY:
             raise BadInput(f"the key has {len(key)} characters; give it at least {SHORTEST_KEY}")
-        self._app, self._secret, self._loopback_only = app, _digest(key), host in LOOPBACK
+        self.app, self._secret, self._loopback_only = app, _digest(key), host in LOOPBACK
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         if scope["type"] != "http":
             return
@@ -46,7 +46,7 @@ class Door:
             refusal = error_response(words, status=401, code="invalid_api_key", headers={"www-authenticate": "Bearer"})
             await refusal(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
 
 def _digest(key: str) -> bytes:

@@ -66,6 +66,11 @@ class Desk:
         self._room.hold(served, kept, {name: call.id for name, call in ids.items()})
         return calls
 
+    def stop_all(self) -> None:
+        """Tell every run to stop; whoever listens is told so within a second."""
+        for served in self._live:
+            served.cancel.set()
+
     async def close(self) -> None:
         """Stop every run, also those that wait for their callers."""
         await self._room.close()
