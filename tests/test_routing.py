@@ -1,5 +1,6 @@
 """Routers learn from outcomes who solves what, choose as the oracle does by what they learned, and a cascade agrees."""
 
+import asyncio
 import json
 
 import numpy as np
@@ -15,7 +16,7 @@ from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.routing.outcomes import SHIPPED, Outcome, known_outcomes, load_outcomes, of_examples, tabled
 from orchestra_lib.policy.routing.router import KNN, METHODS, MF, Lessons, agree, cascade, router
 from orchestra_lib.preference import Preference
-from orchestra_lib.protocols import ToolResult
+from orchestra_lib.protocols import PreparedPolicy, ToolResult
 from orchestra_lib.roster import Roster
 from orchestra_lib.simulated_tasks import KINDS, simulated_tasks
 
@@ -60,6 +61,22 @@ def test_its_choice_follows_the_preference_and_says_what_it_rests_on(lessons, me
     generation = played(router(method, lessons), EXPERTS, one.task, preference=wish).turns[0].generation
     assert generation.calls[0].tool == "sim_dear"
     assert "80 recorded outcomes say right with chance" in generation.estimates[0].note
+
+
+def test_it_is_fitted_when_it_is_prepared_and_embeds_the_task_alone_in_a_run():
+    asked = []
+
+    class Counting(WordEmbedder):
+        def embed(self, texts):
+            asked.append(len(texts))
+            return super().embed(texts)
+
+    policy = router(KNN, Lessons(outcomes(), Counting()))
+    assert isinstance(policy, PreparedPolicy)
+    asyncio.run(policy.prepare())
+    assert asked == [80]
+    played(policy, EXPERTS, tasks(2, "math", 1)[0].task)
+    assert asked == [80, 1]
 
 
 def test_a_tool_that_no_outcome_tells_of_is_chosen_last(lessons):

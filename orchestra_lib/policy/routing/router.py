@@ -1,5 +1,6 @@
 """Orchestrators that route: the rule of the oracle over chances that were learned, and the cascade."""
 
+import asyncio
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +8,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Protocol
 
-from orchestra_lib.policy.baseline import Baseline, Merit, cheapest_first, good_calls, observed, typical_usd
+from orchestra_lib.policy.baseline import Baseline, Merit, Rule, cheapest_first, good_calls, observed, typical_usd
 from orchestra_lib.policy.oracle import Known, merit
 from orchestra_lib.policy.routing.factors import Factors
 from orchestra_lib.policy.routing.neighbours import Neighbours
@@ -47,16 +48,32 @@ class Lessons:
         """How many outcomes tell of each tool."""
         return {tool: sum(tool in one.solved for one in self._outcomes) for tool in tabled(self._outcomes).tools}
 
-    def chances(self, method: str, text: str) -> Mapping[str, float]:
-        """The chance of every known tool; blocks for seconds the first time."""
+    def fitted(self, method: str) -> Learned:
+        """What one estimator has learned; blocks for seconds the first time."""
         with self._lock:
             if method not in self._fitted:
                 self._fitted[method] = METHODS[method](tabled(self._outcomes), self._embedder)
-        learned = self._fitted[method]
+            return self._fitted[method]
+
+    def chances(self, method: str, text: str) -> Mapping[str, float]:
+        """The chance of every known tool."""
+        learned = self.fitted(method)
         return dict(zip(learned.tools, learned.chances(text).tolist(), strict=True))
 
 
-def router(name: str, lessons: Lessons) -> Baseline:
+class Router(Baseline):
+    """A `PreparedPolicy`: what it fits before its first move is no part of a run's time."""
+
+    def __init__(self, name: str, rule: Rule, lessons: Lessons) -> None:
+        super().__init__(name, rule)
+        self._lessons = lessons
+
+    async def prepare(self) -> None:
+        """Fit the estimator, where that is not done."""
+        await asyncio.to_thread(self._lessons.fitted, self.spec.name)
+
+
+def router(name: str, lessons: Lessons) -> Router:
     """Calls the tool that the oracle would call if `name`'s estimate of chances were true.
 
     Prices come from the table of the run and seconds from the tools' own specs, as every orchestrator sees them.
@@ -78,7 +95,7 @@ def router(name: str, lessons: Lessons) -> Baseline:
         able = [one for one in known.values() if one.chance >= ABLE]
         return [_merit(known.get(spec.name), able, situation, lessons) for spec in specs]
 
-    return Baseline(name, rule)
+    return Router(name, rule, lessons)
 
 
 def _merit(one: Known | None, able: Sequence[Known], situation: Situation, lessons: Lessons) -> Merit:
