@@ -1,8 +1,10 @@
-"""Our tasks exported to tau2-bench's form and scored by its own evaluator, where the user of the benchmark has it.
+"""tau2-bench beside ours, where the user of the benchmark has it: our tasks in its form, and its own as it ships them.
 
-A domain becomes tau2's `DB` (a model with a dictionary a table) and a toolkit whose tools run the same operations on
-it, without overlay, index or diff. tau2 replays the messages, replays the golden calls, and compares SHA-256 of both
-databases, as `EnvironmentEvaluator` does; nothing of it is changed. Written against v1.0.1.
+A domain of ours becomes tau2's `DB` as tau2 writes one, with a model for each record (what is nested in it stays plain,
+which spares tau2 work), and a toolkit whose tools run our own compiled operations on those records, without overlay,
+index or diff: so tau2 has the use of our operations. It replays the messages, replays the golden calls, and compares
+SHA-256 of both databases, as `EnvironmentEvaluator` does; nothing of it is changed. `Tau2Retail` is tau2 alone: its
+retail domain with its own tools, data and tasks. Written against v1.0.1.
 """
 
 import copy
@@ -12,6 +14,7 @@ from types import SimpleNamespace
 
 from benchmarks.plain_state import PlainState
 from orchestra_lib.environment.operations import writes
+from orchestra_lib.environment.schema import FieldType
 
 NEEDED = {
     "tau2.data_model.message": ("AssistantMessage", "ToolCall"),
@@ -20,8 +23,11 @@ NEEDED = {
     "tau2.environment.environment": ("Environment",),
     "tau2.environment.toolkit": ("ToolKitBase", "ToolType", "is_tool"),
     "tau2.evaluator.evaluator_env": ("EnvironmentEvaluator",),
-    "pydantic": ("create_model",),
+    "tau2.domains.retail.environment": ("get_environment", "get_tasks"),
+    "pydantic": ("BaseModel", "create_model"),
 }
+_TYPES = {FieldType.INTEGER: int, FieldType.NUMBER: float, FieldType.MONEY: float, FieldType.BOOLEAN: bool,
+          FieldType.LIST: list, FieldType.OBJECT: dict}  # fmt: skip
 
 
 def tau2():
@@ -34,12 +40,13 @@ def tau2():
     return SimpleNamespace(**{one: getattr(modules[name], one) for name, names in NEEDED.items() for one in names})
 
 
-class _Journalled(PlainState):
-    """A plain state over a database that lives on, which takes back what a refused call changed."""
+class _Modelled(PlainState):
+    """A plain state over a database of models that lives on, which takes back what a refused call changed."""
 
-    def __init__(self, domain, data):
+    def __init__(self, domain, db, models):
         super().__init__(domain, "null")
-        self.data = data
+        self._db, self._models = db, models
+        self.data = {name: {key: one.__dict__ for key, one in getattr(db, name).items()} for name in models}
 
     def begin(self):
         self._touched, self._saved = [], {}
@@ -50,16 +57,19 @@ class _Journalled(PlainState):
 
     def insert(self, table, record):
         new = super().insert(table, record)
-        self._saved[table, new[self.base.tables[table].key]] = None
-        return new
+        key = new[self.base.tables[table].key]
+        self._saved[table, key] = None
+        made = getattr(self._db, table)[key] = self._models[table].model_validate(new)
+        self.data[table][key] = made.__dict__
+        return made.__dict__
 
     def rollback(self):
         for (table, key), record in self._saved.items():
             if record is None:
-                del self.data[table][key]
+                del self.data[table][key], getattr(self._db, table)[key]
                 self._new[table] -= 1
             else:
-                self.data[table][key] = record
+                self.data[table][key].update(record)
 
 
 class Tau2Way:
@@ -67,7 +77,9 @@ class Tau2Way:
 
     def __init__(self, lib, world):
         self._lib, self._world, self._text = lib, world, json.dumps(world.records)
-        self._db = lib.create_model("Db", __base__=lib.DB, **{name: (dict, ...) for name in world.records})
+        self._models = {table.name: _model(lib, table) for table in world.domain.tables}
+        tables = {name: (dict[str, one], ...) for name, one in self._models.items()}
+        self._db = lib.create_model("Db", __base__=lib.DB, **tables)
         changing = set(writes(world.domain))
         tools = {
             one.name: lib.is_tool(lib.ToolType.WRITE if one.name in changing else lib.ToolType.READ)(_tool(one.name))
@@ -79,14 +91,13 @@ class Tau2Way:
         """A fresh environment: tau2's way is to read the database anew."""
         db = self._db.model_validate(json.loads(self._text))
         kit = self._kit(db)
-        data = {name: getattr(db, name) for name in self._world.records}
-        state = _Journalled(self._world.domain, data)
+        state = _Modelled(self._world.domain, db, self._models)
         kit.run = lambda name, arguments: self._world.operations.run(state, name, arguments)
         return self._lib.Environment(domain_name=self._world.domain.name, policy="", tools=kit)
 
     def played(self, calls):
         """The messages of an episode of these calls, by running them."""
-        return self.run(self.environment(), self.asked(calls))
+        return stepped(self._lib, self.environment(), self.asked(calls))
 
     def asked(self, calls):
         """The calls as tau2's."""
@@ -94,14 +105,6 @@ class Tau2Way:
             self._lib.ToolCall(id=str(at), name=call.operation, arguments=dict(call.arguments))
             for at, call in enumerate(calls)
         ]
-
-    def run(self, environment, asked):
-        """Steps: each call with its answer."""
-        messages = []
-        for call in asked:
-            messages.append(self._lib.AssistantMessage(role="assistant", tool_calls=[call]))
-            messages.append(environment.get_response(call))
-        return messages
 
     def succeeds(self, task, messages):
         """The verdict on the state, by `EnvironmentEvaluator`."""
@@ -125,3 +128,39 @@ def _tool(name):
 
     tool.__name__ = name
     return tool
+
+
+def _model(lib, table):
+    """A record as a model; fields that a record lacks stay away when it is written out again."""
+    fields = {one.name: (_TYPES.get(one.type, str) | None, None) for one in table.fields}
+    return lib.create_model(f"{table.one.title()}Record", __base__=lib.BaseModel, **fields)
+
+
+def stepped(lib, environment, asked):
+    """Steps: each call with its answer, as messages."""
+    messages = []
+    for call in asked:
+        messages.append(lib.AssistantMessage(role="assistant", tool_calls=[call]))
+        messages.append(environment.get_response(call))
+    return messages
+
+
+class Tau2Retail:
+    """The first retail tasks of tau2 as they are: its tools on its data, by its own golden calls."""
+
+    def __init__(self, lib, many):
+        self._lib, self._tasks = lib, [one for one in lib.get_tasks() if one.evaluation_criteria.actions][:many]
+        self.asked = [self._calls(one) for one in self._tasks]
+        self._messages = [stepped(lib, lib.get_environment(), calls) for calls in self.asked]
+
+    def _calls(self, task):
+        actions = task.evaluation_criteria.actions
+        return [
+            self._lib.ToolCall(id=str(at), name=one.name, arguments=one.arguments) for at, one in enumerate(actions)
+        ]
+
+    def evaluate(self):
+        """Judge each golden episode. Raises `AssertionError` should one of them not pass."""
+        for task, messages in zip(self._tasks, self._messages, strict=True):
+            found = self._lib.EnvironmentEvaluator.calculate_reward(self._lib.get_environment, task, messages)
+            assert found.db_check.db_match
