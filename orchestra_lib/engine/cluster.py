@@ -4,10 +4,11 @@ import importlib.util
 import os
 import secrets
 import shutil
+import signal
 import socket
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -84,6 +85,7 @@ def cluster(where: Where) -> Iterator[int]:
             finally:
                 ray.shutdown()
     finally:
+        _end(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -142,7 +144,7 @@ def _environment(**given: str) -> Iterator[None]:
 
 
 def _start(ray: Any, cpus: int, folder: Path) -> None:
-    """Begin a cluster of our own. Ray gives itself 30 s for it, which a busy machine may need twice."""
+    """Begin a cluster of our own. Ray gives itself 30 s for it, which on a busy machine take more than one go."""
     for left in reversed(range(_STARTS)):
         try:
             ray.init(
@@ -152,8 +154,19 @@ def _start(ray: Any, cpus: int, folder: Path) -> None:
             return
         except Exception as error:  # whatever Ray raises, the cluster is not there
             ray.shutdown()
+            _end(folder)
             if not left:
-                raise WorkerFault(f"Ray did not start on this machine: {first_line(error)}") from error
+                raise WorkerFault(
+                    f"Ray did not start on this machine: {first_line(error)} Try again when less goes on on it"
+                ) from error
+
+
+def _end(folder: Path) -> None:
+    """Kill what a start that was given up has left, told by this folder, which is ours alone."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if str(folder).encode() in (process / "cmdline").read_bytes() and process.name != str(os.getpid()):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _reach(address: str) -> None:
