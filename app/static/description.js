@@ -48,7 +48,7 @@ export class DescriptionCard {
     return [
       one.version === used ? null : el("blockquote", { class: "tp-reads", text: plain(one.text) }),
       el("p", { class: "wb-note", text: origin(one) }),
-      one.evidence ? profile(one.evidence) : null,
+      one.evidence ? profile(one.evidence, this.id) : null,
       one.version === used ? null : button(`Offer it by version ${one.version}`, () => this.use(one.version)),
     ];
   }
@@ -146,12 +146,12 @@ function origin(one) {
 }
 
 /** What was measured on the runs that a description was written from, by kind of task. */
-function profile(evidence) {
+function profile(evidence, tool) {
   const { measured } = evidence;
   const kinds = [...Object.entries(measured.kinds).sort(([a], [b]) => (a < b ? -1 : 1)), ["all", measured.right]];
   const cost = measured.cost_usd;
   const time = measured.latency_s;
-  const tag = new URLSearchParams({ tag: "describe" });
+  const tag = new URLSearchParams({ tag: "describe", tool });
   return [
     el(
       "table",
