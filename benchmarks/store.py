@@ -74,7 +74,7 @@ def _answers(runs: int, repeats: int) -> Iterator[Claim]:
             ("a list page", lambda n: store.list(), 50),
             ("a list page in the middle", lambda n: store.list(before=before), 50),
             ("one trajectory of 20 turns", lambda n: store.get(journaled[n]), 15),
-            ("one trajectory of 20 turns without a journal", lambda n: store.get(ids[n]), 15),
+            ("one trajectory of 20 turns without a journal", lambda n: store.get(ids[n]), None),
             ("cross-tab tool x orchestrator", lambda n: store.query(CROSS_TAB), 80),
         ]
         for name, ask, most in asked:
