@@ -42,9 +42,9 @@ def shared(events: Sequence[Event], fork: Fork) -> tuple[Event, ...]:
     return tuple(events[1:end])
 
 
-def copied(events: Sequence[Event], fork: Fork) -> tuple[Event, ...]:
-    """The events of a fork that it has from the run it branched off from."""
-    return tuple(event for event in events if getattr(event, "turn", fork.turn) < fork.turn)
+def copied(events: Sequence[Event], first_turn: int) -> tuple[Event, ...]:
+    """The events of turns that a run did not play itself, but begins with."""
+    return tuple(event for event in events if getattr(event, "turn", first_turn) < first_turn)
 
 
 class Edited:

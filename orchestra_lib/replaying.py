@@ -87,7 +87,7 @@ async def _play(
     kept: Sequence[Event], recorded: Trajectory, artefacts: ArtefactStore, spec: PolicySpec | None
 ) -> Trajectory:
     setting, cancel = recorded.setting, asyncio.Event()
-    history = copied(kept, setting.fork) if setting.fork else ()
+    history = copied(kept, setting.first_turn)
     script = _Script(kept, recorded, cancel)
     if history:
         await script.until(history[-1].t_s)
@@ -302,9 +302,9 @@ class _RecordedTool:
     def _calls(self) -> dict[str, deque[str]]:
         """The ids of the recorded calls that began, by what they were asked, in order."""
         began: dict[str, deque[str]] = defaultdict(deque)
-        history = self._script.recorded.setting.fork
+        first = self._script.recorded.setting.first_turn
         for turn in self._script.turns:
-            if history is not None and turn.index < history.turn:
+            if turn.index < first:
                 continue
             for call in turn.calls:
                 seen = call.observation

@@ -96,6 +96,11 @@ class Setting:
         opening = None if self.assigned is None else self.assigned.assignment.get("instruction")
         return opening if isinstance(opening, str) and opening else self.task.text
 
+    @property
+    def first_turn(self) -> int:
+        """The number of the first turn that this run played itself: those before came with a fork or a conversation."""
+        return self.fork.turn if self.fork is not None else self.given_turns + 1
+
     def tool(self, name: str) -> ToolSpec | None:
         """The tool of this name; None for one that is not on offer."""
         return next((spec for spec in self.tools if spec.name == name), None)

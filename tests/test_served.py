@@ -109,6 +109,14 @@ def test_a_reply_to_an_answer_goes_on_with_all_that_was_said(house):
     )  # fmt: skip
 
 
+def test_a_run_with_given_turns_is_replayed_byte_for_byte(house):
+    talk = [*ASK, {"role": "assistant", "content": "Which part?"}, {"role": "user", "content": "Europe."}]
+    scripted = ask(house, talk, model="billed")
+    answer, _ = house.workbench.replay(house.run_of(scripted).id)
+    assert answer.difference is None
+    assert answer.trajectory.setting.given_turns == 1
+
+
 def test_a_run_whose_caller_does_not_come_back_is_stopped_and_kept_and_its_results_begin_anew(tmp_path):
     with serving(tmp_path, wait_s=0.3) as house:
         first = ask(house, ASK)
