@@ -221,6 +221,21 @@ def test_a_key_over_its_quota_keeps_the_finished_part_and_says_why(tmp_path):
     assert (again.complete, again.lines[0].solved, again.played_again) == (True, 20, 5)
 
 
+@pytest.mark.parametrize("name", ["simulated", "own"])
+def test_a_kill_between_the_end_of_a_run_and_its_grade_leaves_nothing_ungraded(tmp_path, name):
+    suite = load_suite(name if name == "simulated" else str(questions(tmp_path, 3)), tmp_path, limit=3)
+    asked = {"others": Others(one=Scripted(["42"], name="one")), "seeds": 1}
+    asked["orchestrators"] = ("cheapest",) if name == "simulated" else ("one",)
+    made = evaluated(tmp_path, suite, **asked)
+    for journal in (tmp_path / "journals").glob("*.jsonl"):
+        *before, last = journal.read_text("utf-8").splitlines(keepends=True)
+        assert '"graded"' in last
+        journal.write_text("".join(before), "utf-8")
+    again = evaluated(tmp_path, suite, **asked)
+    assert (again.lines[0].ungraded, again.played_again) == (0, 0)
+    assert again.lines[0].solved == made.lines[0].solved
+
+
 COMMAND = [
     sys.executable, "-m", "orchestra_lib", "eval", "simulated", "--limit", "16", "--seeds", "2", "--concurrency", "2",
     "--orchestrator", "cheapest", "--orchestrator", "random", "--json",

@@ -9,7 +9,7 @@ from orchestra_lib.evaluation.facts import Facts, last_of, runs_of
 from orchestra_lib.evaluation.plan import Cell, Plan, run_id
 from orchestra_lib.evaluation.playing import Cells, Played
 from orchestra_lib.evaluation.purse import Purse
-from orchestra_lib.grading import Wish
+from orchestra_lib.grading import Wish, due
 from orchestra_lib.record import record
 from orchestra_lib.trajectory import StopReason
 from orchestra_lib.workbench import Workbench
@@ -157,7 +157,7 @@ async def mended(workbench: Workbench, plan: Plan, cells: Sequence[Cell]) -> Non
         one = last.get(cell.key)
         if one is None or not one.ended or one.outcome is not None:
             continue
-        if not one.graders and (cell.item.reference is not None or cell.item.assignment is not None):
+        if not one.graders and due(await asyncio.to_thread(workbench.store.get, one.run_id)):
             graded = await workbench.grade(one.run_id, Wish())
             if graded.grade is not None and graded.grade.outcome is not None:
                 continue
