@@ -5,12 +5,12 @@ A high share is no bias by itself; the distance to the best choice is, and where
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from orchestra_lib import bias
 from orchestra_lib.best_choice import Judged, judged
 from orchestra_lib.bias import Estimate
-from orchestra_lib.bias_records import PLAIN, BiasReport, Cell, Column, Line, Result, Step
+from orchestra_lib.bias_records import BiasReport, Cell, Column, Line
+from orchestra_lib.bias_rows import columns, results, step, values
 from orchestra_lib.description_effects import effects
 from orchestra_lib.families import Families, shipped_families
 from orchestra_lib.profile import Profile
@@ -38,24 +38,24 @@ def bias_report(
         row["setup"]: judged(row["offers"], row["preference"], row["kind"], row["difficulty"], profiles)
         for row in {row["setup"]: row for row in setups}.values()
     }
-    columns = _columns(setups, facts, known)
-    labels = {column.model: column.model for column in columns}
-    results = _results(outcomes)
+    shown = columns(setups, facts, known)
+    labels = {column.model: column.model for column in shown}
+    reached = results(outcomes)
     tasks = {row["orchestrator"]: int(row["tasks"]) for row in outcomes}
-    lines = _Lines(setups, facts, columns, known, tasks).lines(sums, labels)
+    lines = _Lines(setups, facts, shown, known, tasks).lines(sums, labels)
     swaps = sums.swaps()
-    simulated = {column.model for column in columns if column.simulated}
+    simulated = {column.model for column in shown if column.simulated}
     return BiasReport(
-        runs=sum(one.runs for one in results),
+        runs=sum(one.runs for one in reached),
         calls=sum(line.calls for line in lines),
         simulated_calls=sum(cell.share.n for line in lines for cell in line.cells if cell.name in simulated),
-        columns=columns,
+        columns=shown,
         lines=lines,
-        results=results,
-        steps=tuple(_step(row) for row in sums.paths() if row["first"] is not None or row["ended"] is not None),
+        results=reached,
+        steps=tuple(step(row) for row in sums.paths() if row["first"] is not None or row["ended"] is not None),
         moves=moves(swaps),
         effects=effects(swaps),
-        values=_values(sums.values()),
+        values=values(sums.values()),
     )
 
 
@@ -204,76 +204,3 @@ def _cells(rows: Sequence[Row], whole: Row | None, best: Mapping[str, float] | N
         for row, one in zip(rows, estimates, strict=True)
     ]
     return tuple(sorted(found, key=lambda cell: (-cell.share.n, cell.name)))
-
-
-_KINDS = ("basic", "domain", "specialist", "generalist")
-
-
-def _columns(setups: Sequence[Row], facts: Mapping[int, Judged], known: Families) -> tuple[Column, ...]:
-    """Everybody who was on offer, by kind and name."""
-    offers: dict[str, Row] = {}
-    tools: dict[str, set[str]] = defaultdict(set)
-    told, totals, stated = 0, defaultdict(float), set()  # type: int, dict[str, float], set[str]
-    for row in setups:
-        for one in row["offers"]:
-            offers.setdefault(one["model"], one)
-            tools[one["model"]].add(one["tool"])
-        best = facts[row["setup"]].best
-        if best is not None:
-            told += row["calls"]
-            stated.update(facts[row["setup"]].models)
-            for model, share in best.items():
-                totals[model] += share * row["calls"]
-    found = [
-        Column(
-            model=model,
-            kind=one["kind"],
-            tool=next(iter(tools[model])) if len(tools[model]) == 1 else None,
-            simulated=one["simulated"],
-            family=None if one["kind"] in PLAIN else known.of(model),
-            source=None if one["kind"] in PLAIN else known.source(model),
-            best=totals[model] / told if told and model in stated else None,
-        )
-        for model, one in offers.items()
-    ]
-    return tuple(sorted(found, key=lambda one: (_KINDS.index(one.kind), one.model)))
-
-
-def _results(rows: Sequence[Row]) -> tuple[Result, ...]:
-    accuracies = [bias.shares(*(row[name] for name in ("y", "yy", "yn", "n", "nn", "graded_tasks")))[0] for row in rows]
-    costs = [
-        Estimate(value=None)
-        if row["mean_usd"] is None
-        else bias.mean_interval(row["mean_usd"], row["deviation"], row["priced_tasks"])
-        for row in rows
-    ]
-    front = bias.front([one.value for one in costs], [one.value for one in accuracies])
-    return tuple(
-        Result(
-            orchestrator=row["orchestrator"],
-            accuracy=accuracy,
-            usd=cost,
-            runs=int(row["runs"]),
-            ungraded=int(row["runs"] - row["n"]),
-            unpriced=int(row["runs"] - row["priced"]),
-            simulated=row["simulated"],
-            nominal=row["nominal"],
-            front=at in front,
-        )
-        for at, (row, accuracy, cost) in enumerate(zip(rows, accuracies, costs, strict=True))
-    )
-
-
-def _step(row: Row) -> Step:
-    path = tuple(row[name] for name in ("first", "second", "third") if row[name] is not None)
-    return Step(orchestrator=row["orchestrator"], path=path, ended=row["ended"], runs=row["runs"])
-
-
-def _values(rows: Sequence[Row]) -> Mapping[str, Mapping[str, int]]:
-    found: dict[str, dict[str, int]] = {"kind": {}, "difficulty": {}, "domain": {}}
-    for row in rows:
-        for name, counts in found.items():
-            value: Any = row[name]
-            if value is not None:
-                counts[value] = counts.get(value, 0) + row["runs"]
-    return {name: dict(sorted(counts.items())) for name, counts in found.items()}

@@ -8,11 +8,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolkit")  # floor 1
 VERBS = (  # floor 2
-    "assigning", "best_choice", "bias_report", "calling", "casting", "checkup", "configuration", "describing",
-    "describing_words", "description_swaps", "descriptions", "engine", "ensemble", "evaluation", "experts",
-    "export", "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials", "play",
-    "players", "pricelist", "profilefit", "profilelist", "published", "replay_process", "replaying", "rescoring",
-    "roster", "sampling", "serving", "swapping", "synthesis", "training_tasks", "wishing", "workbench",
+    "assigning", "best_choice", "bias_report", "bias_rows", "calling", "casting", "checkup", "configuration",
+    "describing", "describing_words", "description_swaps", "descriptions", "engine", "ensemble", "evaluation",
+    "experts", "export", "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials",
+    "play", "players", "pricelist", "profilefit", "profilelist", "published", "replay_process", "replaying",
+    "rescoring", "roster", "sampling", "serving", "swapping", "synthesis", "training_tasks", "wishing", "workbench",
 )  # fmt: skip
 FACES = ("cli", "server", "__main__")  # floor 4, with app/
 HEAVY = {
