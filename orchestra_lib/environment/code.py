@@ -121,9 +121,15 @@ class Code:
 
 def _function(source: str, values: Mapping[str, Any]) -> Made:
     names: dict[str, Any] = {**values, "__builtins__": {}}
-    exec(_compiled(source), names)  # noqa: S102 -- forms of this package with numbered names; see the module's text
+    exec(_own(_compiled(source)), names)  # noqa: S102 -- forms of this package with numbered names; see the module's text
     made: Made = names["made"]
     return made
+
+
+def _own(code: CodeType) -> CodeType:
+    """A copy: what Python notes in code on the names it is run with, to be quicker, is then of one function alone."""
+    inner = (_own(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    return code.replace(co_consts=tuple(inner))
 
 
 @lru_cache(maxsize=8192)
