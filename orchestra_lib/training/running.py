@@ -84,8 +84,8 @@ class _Run:
     def __init__(self, settings: Settings, folder: RunFolder, begun: int, home: Path | None) -> None:
         self._settings, self._folder, self._begun = settings, folder, begun
         self._main = _is_main()
-        kept = home is not None and settings.rollouts.store
-        self._store = StepRollouts(home, folder.stored_as) if kept else None
+        kept_in = home if settings.rollouts.store else None
+        self._store = None if kept_in is None else StepRollouts(kept_in, folder.stored_as)
         self._standing = Standing(folder, step=begun, steps=settings.grpo.steps, writes=self._main)
         self._log = StepLog(settings, folder, writes=self._main)
         self.stopping = False
