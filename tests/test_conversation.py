@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestra_lib.event import CallFinished, Generated, TurnStarted
-from orchestra_lib.serving.conversation import assignment, digest, history, question, read_messages
+from orchestra_lib.serving.beginning import assignment, history, question
+from orchestra_lib.serving.conversation import digest, read_messages
 from orchestra_lib.serving.refusal import Refusal
 from orchestra_lib.tool import ASK_USER
 

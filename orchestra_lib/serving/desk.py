@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.serving.asked import Asked, digest_of, served_limits
-from orchestra_lib.serving.conversation import assignment, digest, history, question
+from orchestra_lib.serving.beginning import assignment, history, question
+from orchestra_lib.serving.conversation import digest
 from orchestra_lib.serving.errands import CallerTool, Errands
 from orchestra_lib.serving.refusal import Refusal
 from orchestra_lib.serving.served import Handed, Served
