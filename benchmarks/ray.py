@@ -120,7 +120,7 @@ def _filters(home: Path, count: int, workers: int) -> tuple[float, str]:
             drawn = candidates(crew, "railway", 7)
             accepted = (one.assignment for one in drawn if isinstance(one, Accepted))
             write_assignments(islice(accepted, count), file)
-        list(verified(crew, [_beginning(file, 32 * workers)]))  # every worker has loaded the domain
+        list(verified(crew, [_beginning(file, 128 * workers)]))  # every worker has loaded the domain
         began = time.perf_counter()
         checked = list(verified(crew, [file]))
         took_s = time.perf_counter() - began
@@ -161,7 +161,7 @@ def _killed(home: Path, tasks: int) -> Iterator[Claim]:
 def _totals(line: Any) -> dict[str, Any]:
     return {
         "solved": line.solved, "done": line.done, "stops": dict(line.stops), "ungraded": line.ungraded,
-        **{what: line.figures[what].mean for what in ("accuracy", "cost_cents", "latency_min", "calls")},
+        **{what: line.figures[what].mean for what in ("accuracy", "cost_cents", "calls", "output_tokens")},
     }  # fmt: skip
 
 

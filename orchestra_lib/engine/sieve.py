@@ -13,8 +13,8 @@ from orchestra_lib.synthesis.pipeline import Accepted, Pipeline, Rejection, pipe
 from orchestra_lib.synthesis.verifying import Checked, Verifier, tasks_of
 
 T = TypeVar("T")
-_CHUNK = 16
-"""Tasks in one call: 0.1 to 1 s of work, beside which the call itself is nothing."""
+_DRAWN, _CHECKED = 16, 64
+"""Candidates and tasks in one call: tenths of a second of work, beside which the call itself is little."""
 
 
 class Sieve:
@@ -48,7 +48,7 @@ class Sieve:
 
 def candidates(crew: Crew, name: str, seed: int) -> Iterator[Accepted | Rejection]:
     """What becomes of the candidates of a domain, in order and without end, drawn by a crew of `Sieve`s."""
-    asked = ((name, seed, range(start, start + _CHUNK)) for start in count(0, _CHUNK))
+    asked = ((name, seed, range(start, start + _DRAWN)) for start in count(0, _DRAWN))
     for part in crew.in_order("candidates", asked):
         yield from part
 
@@ -61,5 +61,5 @@ def verified(crew: Crew, files: Sequence[Path]) -> Iterator[Checked]:
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
     waiting = iter(items)
-    while chunk := list(islice(waiting, _CHUNK)):
+    while chunk := list(islice(waiting, _CHECKED)):
         yield chunk
