@@ -24,7 +24,8 @@ TRAINS = pytest.param("training", marks=pytest.mark.timeout(300))  # imports tor
 
 
 @pytest.mark.parametrize(
-    "script", ["engine", "store", "bias", "reward", "environment", "serve", TRAINS, in_chromium("page"), in_chromium("lab")]
+    "script",
+    ["engine", "store", "bias", "reward", "environment", "serve", TRAINS, in_chromium("page"), in_chromium("lab")],
 )
 def test_a_script_prints_claims_that_can_be_read(script):
     command = [sys.executable, "-m", f"benchmarks.{script}", "--quick", "--json"]
