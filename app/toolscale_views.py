@@ -411,7 +411,7 @@ def _metrics(report: Data) -> Data:
 
 
 def judged_view(trajectory: Trajectory, judged: Judged) -> Data:
-    """A run in a domain: the three conditions with their reasons, and what changed beside what should have."""
+    """A run in a domain: three conditions with their reasons, its conduct, and what changed beside what should have."""
     assigned = trajectory.setting.assigned
     assert assigned is not None
     assignment, verdict = assignment_of(assigned), judged.verdict
@@ -428,6 +428,7 @@ def judged_view(trajectory: Trajectory, judged: Judged) -> Data:
         "success": verdict.success,
         "upstream": verdict.upstream,
         "reasons": list(verdict.reasons),
+        "conduct": [dict(zip(("line", "why"), one.split(": ", 1), strict=True)) for one in verdict.conduct],
         "required": [to_data(one) for one in assignment.required],
         "changed": _changes(judged.changed),
         "golden": _changes(judged.golden),

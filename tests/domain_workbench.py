@@ -1,4 +1,7 @@
-"""A scripted workbench whose orchestrators work in the mock domain: `worker` does the cancellation, `idle` nothing."""
+"""A scripted workbench whose orchestrators work in the mock domain.
+
+`worker` does the cancellation, `hasty` too but looks before it knows whose records they are, `idle` does nothing.
+"""
 
 from pathlib import Path
 
@@ -21,7 +24,8 @@ WORK = (
     [("cancel_hire", {"hire_id": "H1003", "reason": "illness"})],
     "Your hire is cancelled and you get $50.00 back.",
 )
-SCRIPTS = {"worker": WORK, "idle": ("Done!",)}
+HASTY = ([("get_hire", {"hire_id": "H1003"})], *WORK)
+SCRIPTS = {"worker": WORK, "idle": ("Done!",), "hasty": HASTY}
 
 
 class DomainRoster(ScriptedRoster):

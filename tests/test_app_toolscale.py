@@ -87,6 +87,13 @@ def test_a_run_is_judged_beside_the_golden_calls(client):
     assert "I fell ill" in json.dumps(listed)
 
 
+def test_conduct_is_told_beside_the_conditions_and_decides_nothing(client):
+    hasty = played(client, "hasty")
+    assert hasty["conduct"] == [{"line": "authenticate", "why": "get_hire before the user was identified"}]
+    assert (hasty["success"], hasty["reasons"]) == (True, [])
+    assert played(client, "worker")["conduct"] == []
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -56,8 +56,11 @@ def test_golden_calls_are_stepped_through_by_keys_and_the_state_follows(opened):
     expect(page.get_by_role("heading", name="Tasks", exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("who, met", [("worker", 3), ("idle", 0)])
-def test_a_task_is_tried_live_and_judged(opened, who, met):
+@pytest.mark.parametrize(
+    "who, met, conduct",
+    [("worker", 3, "No breach found"), ("idle", 0, "No breach found"), ("hasty", 3, "before the user was identified")],
+)
+def test_a_task_is_tried_live_and_judged(opened, who, met, conduct):
     page = opened("/toolscale?domain=mock&task=mock-1")
     panel = page.get_by_role("region", name="Try it live", exact=True)
     panel.get_by_label("Orchestrator").select_option(who)
@@ -65,9 +68,33 @@ def test_a_task_is_tried_live_and_judged(opened, who, met):
     expect(panel.get_by_role("heading", name="Judged")).to_be_visible(timeout=30_000)
     expect(panel.locator(".ts-c .wb-chip.ok")).to_have_count(met)
     expect(panel.locator("tbody .wb-chip.bad")).to_have_count(0 if met else 5)
+    expect(panel.get_by_role("region", name="Conduct")).to_contain_text(conduct)
     panel.get_by_role("link", name="Trajectory").click()
-    expect(page.get_by_role("region", name="Judged in its domain").locator(".ts-c .wb-chip.ok")).to_have_count(met)
+    card = page.get_by_role("region", name="Judged in its domain")
+    expect(card.locator(".ts-c .wb-chip.ok")).to_have_count(met)
+    expect(card.get_by_role("region", name="Conduct")).to_contain_text(conduct)
+    assert violations(page) == []
     expect(page.locator(".tr-task")).to_have_text(cancellation().instruction)
+
+
+@pytest.mark.parametrize(
+    "address, named, back",
+    [
+        ("domain=moon&task=x", 'There is no domain "moon".', r"^All \d+ domains$"),
+        ("domain=mock&task=<b>none</b>", 'There is no task "<b>none</b>".', "^Tasks of "),
+    ],
+)
+def test_an_address_of_what_is_not_there_names_it_and_leads_to_the_list(opened, address, named, back):
+    page = opened(f"/toolscale?{address}")
+    expect(page.locator("#problem")).to_contain_text(named)
+    for key in ("j", "k", "ArrowRight", "d", "l"):
+        page.keyboard.press(key)
+    assert page.locator("#ts-view > *").count() == 0
+    assert violations(page) == []
+    page.locator("#problem").get_by_role("link", name=re.compile(back)).click()
+    expect(page.get_by_role("region", name="List of tasks")).to_be_visible()
+    expect(page.locator("#problem")).to_be_empty()
+    assert re.search("task=|moon", page.url) is None
 
 
 def test_records_are_searched_and_only_look_alikes_shown(opened):

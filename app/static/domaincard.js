@@ -1,4 +1,4 @@
-// A run in a domain, in its detail: the conditions judged anew from its record, and what it changed beside the golden calls.
+// A run in a domain, in its detail: conditions judged anew from its record, its conduct, and its changes beside the golden.
 
 import { el, put } from "./dom.js";
 import { plain } from "./format.js";

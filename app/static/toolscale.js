@@ -16,6 +16,7 @@ import * as keys from "./keys.js";
 
 const VIEWS = { tasks: "Tasks", schema: "Schema", records: "Records", operations: "Operations", policy: "Policy" };
 const OF_A_TASK = ["task", "call", "run"];
+const MOST_NAME = 60;
 
 class ToolScale extends Place {
   constructor() {
@@ -23,18 +24,21 @@ class ToolScale extends Place {
     this.domains = [];
     this.kept = new Map();
     this.asked = 0;
+    this.missing = false;
     this.list = new TaskList(this);
     this.task = new TaskPage(this);
     this.records = new Records(this);
     this.maker = new Maker(() => this.reload());
   }
 
+  /** The domain that the address names, the first where it names none; null where there is none of that name. */
   get domain() {
     const wanted = this.query.get("domain");
     const names = this.domains.map((one) => one.name);
     // What can be played at once comes first: the smallest domain with tasks.
     const first = this.domains.filter((one) => one.tasks).sort((a, b) => sum(a.records) - sum(b.records))[0];
-    return names.includes(wanted) ? wanted : (first?.name ?? names[0] ?? null);
+    if (wanted) return names.includes(wanted) ? wanted : null;
+    return first?.name ?? names[0] ?? null;
   }
 
   get view() {
@@ -63,7 +67,7 @@ class ToolScale extends Place {
   async reload() {
     this.kept.clear();
     await this.load();
-    await this.show();
+    if (this.domains.length) await this.show();
   }
 
   refused(what, error) {
@@ -83,16 +87,29 @@ class ToolScale extends Place {
     const { domain, view } = this;
     const asked = ++this.asked;
     const line = this.domains.find((one) => one.name === domain);
-    document.title = `${line ? plain(line.title) : "ToolScale"} · ToolScale · Orchestra Workbench`;
+    document.title = `${line ? `${plain(line.title)} · ` : ""}ToolScale · Orchestra Workbench`;
     put(byId("problem"));
+    this.missing = domain === null;
+    if (this.missing) return this.drawMissing("domain", this.query.get("domain"), "", `All ${plural(this.domains.length, "domain")}`, { domain: null });
     try {
       const content = await this.content(view, domain);
       if (asked === this.asked) put(byId("ts-view"), content);
     } catch (error) {
       if (asked !== this.asked) return;
       put(byId("ts-view"));
-      this.refused("This part could not be read.", error);
+      const task = view === "tasks" ? this.query.get("task") : null;
+      this.missing = task !== null && error.status === 404;
+      if (this.missing) this.drawMissing("task", task, "It may have gone when tasks were made anew. ", `Tasks of ${plain(line.title)}`, {});
+      else this.refused("This part could not be read.", error);
     }
+  }
+
+  /** The address names a domain or a task that is not there; `change` of it leads to the `list`. */
+  drawMissing(kind, name, why, list, change) {
+    const shown = alertOf(`There is no ${kind} ${JSON.stringify(plain(name.slice(0, MOST_NAME)))}.`, why);
+    shown.lastElementChild.append(this.link({ ...nothing(OF_A_TASK), ...change }, { class: "wb-link" }, list));
+    put(byId("ts-view"));
+    put(byId("problem"), shown);
   }
 
   async content(view, domain) {
@@ -134,7 +151,11 @@ class ToolScale extends Place {
 
   drawTop() {
     const one = this.domains.find((line) => line.name === this.domain);
-    if (!one) return;
+    if (!one) {
+      put(byId("ts-top"));
+      put(byId("ts-published"));
+      return;
+    }
     const facts = [
       plural(Object.keys(one.records).length, "table"),
       plural(sum(one.records), "record"),
@@ -175,7 +196,7 @@ const nothing = (names) => Object.fromEntries(names.map((name) => [name, null]))
 export async function start() {
   const page = new ToolScale();
   const { task, list } = page;
-  const open = () => page.view === "tasks" && page.query.has("task");
+  const open = () => page.view === "tasks" && page.query.has("task") && !page.missing;
   const inTask = (run) => () => (open() ? run() : false);
   keys.start({
     j: { words: "next task", brief: "task", shown: "j k", run: () => (open() ? task.other(1) : list.step(1)) },
@@ -200,7 +221,7 @@ export async function start() {
       inFields: true,
       run: () => {
         if (document.activeElement?.matches?.("input, select")) document.activeElement.blur();
-        else if (open()) page.go({ task: null, call: null, run: null });
+        else if (page.view === "tasks" && page.query.has("task")) page.go(nothing(OF_A_TASK));
         else return false;
       },
     },

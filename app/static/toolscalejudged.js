@@ -1,4 +1,5 @@
-// What a run in a domain came to: three conditions with their reasons, and what it changed beside what it should have.
+// What a run in a domain came to: three conditions with their reasons, its conduct, and what it changed beside what it
+// should have.
 
 import { el } from "./dom.js";
 import { plain, plural } from "./format.js";
@@ -10,14 +11,21 @@ const CONDITIONS = {
   said: "Required information said",
   touched: "Every golden record looked at",
 };
+/** The lines of conduct that the calls of a run can be held against; no program sees the others. */
+const CONDUCT = {
+  authenticate: "Identify the user first",
+  one_user: "One user in a conversation",
+  one_call: "One change at a time",
+  transfer: "Hand over to a human only what no tool can do",
+};
 const REASON_OF = [
   [/^not said/, "said"],
   [/^never looked at/, "touched"],
   [/./, "state"],
 ];
 
-/** The three conditions, each met or not, with why not; then what the published rule would have said. While the run is
- * `going` nothing has failed yet. */
+/** The three conditions, each met or not, with why not; then how the run behaved, which decides nothing, and what the
+ * published rule would have said. While the run is `going` nothing has failed yet. */
 export function conditions(judged, going = false) {
   const reasons = { state: [], said: [], touched: [] };
   for (const reason of judged.reasons) reasons[REASON_OF.find(([words]) => words.test(reason))[1]].push(reason);
@@ -28,17 +36,35 @@ export function conditions(judged, going = false) {
   };
   const line = ([name, title]) => {
     const holds = judged.conditions[name];
-    return el(
-      "div",
-      { class: "ts-c" },
-      el("span", { class: `wb-chip ${holds ? "ok" : going ? "" : "bad"}` }, icon(holds ? "check" : going ? "minus" : "cross", true), holds ? "met" : going ? "not yet" : "not met"),
-      el("div", {}, el("b", { text: title }), el("p", { class: "wb-note", text: plain(holds ? met[name] : reasons[name].join("; ")) })),
-    );
+    const chip = el("span", { class: `wb-chip ${holds ? "ok" : going ? "" : "bad"}` }, icon(holds ? "check" : going ? "minus" : "cross", true), holds ? "met" : going ? "not yet" : "not met");
+    return finding(chip, title, holds ? met[name] : reasons[name].join("; "));
   };
   const stale = judged.as_then
     ? null
     : el("p", { class: "wb-note" }, "The domain of the day of this run is not kept: it is judged in that of today.");
-  return [Object.entries(CONDITIONS).map(line), going ? null : publishedRule(judged), stale];
+  return [Object.entries(CONDITIONS).map(line), conductRows(judged, going), going ? null : publishedRule(judged), stale];
+}
+
+const finding = (chip, title, words) =>
+  el("div", { class: "ts-c" }, chip, el("div", {}, el("b", { text: title }), el("p", { class: "wb-note", text: plain(words) })));
+
+/** What the run did against its policy's lines on behaviour: told, and no part of success. */
+function conductRows({ conduct }, going) {
+  const breach = ({ line, why }) =>
+    finding(el("span", { class: "wb-chip warn" }, icon("warn", true), "breach"), CONDUCT[line] ?? plain(line), why);
+  const lines = Object.values(CONDUCT).map((words) => words.toLowerCase());
+  const none = () =>
+    finding(
+      el("span", { class: "wb-chip" }, icon("minus", true), "none"),
+      going ? "No breach so far" : "No breach found",
+      `Calls are held against four lines, where the policy has them: ${lines.join("; ")}.`,
+    );
+  return el(
+    "section",
+    { class: "ts-rule", "aria-label": "Conduct" },
+    el("p", { class: "wb-note", text: "Conduct: told, and no part of whether the task was done." }),
+    conduct.length ? conduct.map(breach) : none(),
+  );
 }
 
 function publishedRule({ upstream, success }) {
