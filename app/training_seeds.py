@@ -1,6 +1,5 @@
 """Runs that differ by their seed alone, and what their steps come to together: means with intervals over seeds."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from app import training_files as files
 from app.training_files import MAPS, NUMBERS, Data, Steps
 from app.training_views import settings_of
 from orchestra_lib.interval import over_seeds
+from orchestra_lib.json_writing import dumps
 from orchestra_lib.record import record
 from orchestra_lib.training import conducting
 
@@ -111,4 +111,4 @@ def _compared(folder: Path) -> str:
     settings: dict[str, Any] = {name: value for name, value in settings_of(folder).items() if name not in _APART}
     card = files.final(folder) or {}
     # What ships has no settings beside it; its card says what it is a policy of.
-    return json.dumps(settings or {name: card.get(name) for name in ("dialect", "stage", "trained_on")}, sort_keys=True)
+    return dumps(settings or {name: card.get(name) for name in ("dialect", "stage", "trained_on")}, sort_keys=True)

@@ -35,6 +35,7 @@ from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.protocols import PolicySpec, Situation, ToolResult
 from orchestra_lib.roster import Offer
 from orchestra_lib.tool import ToolCall, ToolSpec
+from orchestra_lib.toolkit.mcp.servers import McpServers
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Workbench
 
@@ -112,6 +113,9 @@ class Script:
 class Cast:
     """The roster of the benchmark."""
 
+    def __init__(self, home: Path) -> None:
+        self.mcp = McpServers(home, {})
+
     def orchestrators(self) -> tuple[Offer, ...]:
         return (Offer(name="script", title="Script", note="plays a script"),)
 
@@ -177,7 +181,7 @@ def serving(stored: Sequence[Trajectory] = ()) -> Iterator[Served]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         free.close()
-        workbench = Workbench(Path(home), roster=Cast())  # type: ignore[arg-type]  # the same methods
+        workbench = Workbench(Path(home), roster=Cast(Path(home)))  # type: ignore[arg-type]  # the same methods
         workbench.store.add_many(stored)
         app = create_app(workbench)
         server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
