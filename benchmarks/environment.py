@@ -54,9 +54,9 @@ def main() -> None:
     note(f"{len(tasks)} tasks in {len(worlds)} domains, {sum(len(calls) for _, calls in tasks)} calls")
     claims = [*_speed(tasks, rounds=2 if chosen.quick else 10), *_agreement(tasks)]
     names = ["railway"] if chosen.quick else SYNTHESISED
-    many = 2 if chosen.quick else 20
+    many = 2 if chosen.quick else 120
     all_of = {name: synthesised(name, many) for name in names}
-    made = [one for some in all_of.values() for one in some[: many // 2]]
+    made = [one for some in all_of.values() for one in some[:10]]
     claims += _synthesised(made, [one for name, some in all_of.items() for one in _unseen(name, some)])
     if (lib := tau2()) is None:
         note(f"not measured here, tau2 is not installed: {REFERENCE}")
