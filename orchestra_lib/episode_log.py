@@ -1,12 +1,13 @@
 """The log of an episode under way: numbers events, folds them, and hands them on as they happen."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.billing import Charge, Spent, charges, spent
-from orchestra_lib.event import CallFinished, Event, Generated, apply
+from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, apply
 from orchestra_lib.trajectory import Setting, Trajectory
 
 
@@ -16,7 +17,8 @@ class EpisodeLog:
     def __init__(self, setting: Setting, clock: Callable[[], float]) -> None:
         self.trajectory = Trajectory(setting=setting)
         self._clock, self._start, self._seq = clock, clock(), 0
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._events: deque[Event] = deque()
+        self._news, self._closed = asyncio.Event(), False
         self._charged: list[Charge] = []
         self._spent: Spent | None = None
 
@@ -52,13 +54,30 @@ class EpisodeLog:
             attempts = happened.attempts if isinstance(happened, CallFinished) else happened.generation.attempts
             self._charged += charges(attempts, self.trajectory.setting.prices)
             self._spent = None
-        self._events.put_nowait(happened)
+        self._events.append(happened)
+        self._news.set()
 
     def close(self) -> None:
         """No event follows."""
-        self._events.put_nowait(None)
+        self._closed = True
+        self._news.set()
 
     async def follow(self) -> AsyncGenerator[Event, None]:
         """Events as they come, until the log is closed; for one reader."""
-        while (happened := await self._events.get()) is not None:
-            yield happened
+        while True:
+            while self._events:
+                yield self._events.popleft()
+            if self._closed:
+                return
+            self._news.clear()
+            await self._news.wait()
+
+    def at_hand(self) -> tuple[Event, ...]:
+        """What has happened by now and `follow` has not told: whoever takes it hears of it here, and not there.
+
+        The end of the run comes by itself: a reader that leaves before it leaves a run that has not ended.
+        """
+        taken = list[Event]()
+        while self._events and not isinstance(self._events[0], RunFinished):
+            taken.append(self._events.popleft())
+        return tuple(taken)

@@ -146,9 +146,11 @@ class Workbench:
                     async for event in events:
                         # Opened only now: a run that refuses to start leaves no record.
                         writer = writer or self.journal.open(setting.run_id)
-                        await writer.keep(event)
-                        kept.append(event)
-                        yield event
+                        happened = (event, *log.at_hand())  # what came in one moment is written at once
+                        await writer.keep(*happened)
+                        kept += happened
+                        for event in happened:  # the last one is what a grade follows
+                            yield event
                     trajectory = log.trajectory  # the fold of all that was kept
                     if writer is not None and grading.due(trajectory):
                         graded = await self._graded(trajectory, after=event)

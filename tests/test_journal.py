@@ -268,3 +268,19 @@ def test_a_run_that_still_goes_on_takes_no_grade(tmp_path):
         writer.append(next(iter(events())))
         with pytest.raises(BadInput, match="still goes on"):
             journal.grade("run-1", Grade(at=datetime(2030, 1, 1, tzinfo=UTC), by="exact", outcome=True))
+
+
+def test_events_that_come_together_are_kept_together_or_not_at_all(tmp_path):
+    started, *rest = events()
+
+    async def run():
+        with Journal(tmp_path).open("run-1") as writer:
+            await writer.keep(started)
+            whole = Journal(tmp_path).path("run-1").stat().st_size
+            with disk_of(whole + 10), pytest.raises(StoreFault, match="cannot write"):
+                await writer.keep(*rest)
+            assert Journal(tmp_path).path("run-1").stat().st_size == whole
+            await writer.keep(*rest)
+
+    asyncio.run(run())
+    assert Journal(tmp_path).trajectory("run-1") == trajectory()

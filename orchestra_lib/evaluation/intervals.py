@@ -163,6 +163,8 @@ def _interval(values_T: Array) -> tuple[float | None, float | None]:
     """The percentiles of the means of tasks drawn with replacement."""
     if values_T.size < 2:
         return None, None
+    if (values_T == values_T[0]).all():  # whoever is drawn, the mean is this
+        return float(values_T[0]), float(values_T[0])
     return _ends(_drawn_means(values_T, np.random.default_rng(0)))
 
 

@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
@@ -35,6 +34,7 @@ from orchestra_lib.grade import Grade
 from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
 from orchestra_lib.store.journal_file import held, last_kind, taken, write_all
+from orchestra_lib.store.journal_sync import together
 from orchestra_lib.trajectory import Trajectory
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -45,8 +45,6 @@ _TRANSIENT = (Streamed, CallStarted)
 _DURABLE = (RunStarted, TurnFinished, RunFinished, Graded)
 _ENDED = ("run_finished", "graded")
 """The last event of a journal that needs no closing."""
-_DISK = ThreadPoolExecutor(16, thread_name_prefix="journal")
-"""Waits for the disk: file systems put waits that come together into one write."""
 _log = logging.getLogger(__name__)
 
 
@@ -77,44 +75,64 @@ class JournalWriter:
         self._torn = False
         self._named = False  # whether the name is on disk too, without which the content would be lost
 
-    def append(self, event: Event) -> None:
-        """Write one event; on disk for good after `run_started`, `turn_finished`, `run_finished`.
+    def append(self, *events: Event) -> None:
+        """Write events; on disk for good after `run_started`, `turn_finished`, `run_finished`, `graded`.
 
-        `streamed` and `call_started` are for those who watch, and are not kept. Raises `StoreFault`.
+        `streamed` and `call_started` are for those who watch, and are not kept. All are written or none.
+        Raises `StoreFault`.
         """
-        if isinstance(event, _TRANSIENT):
-            return
-        if self._descriptor is None:
-            raise StoreFault(f"the journal {self._path.name} is closed")
-        line = event_to_line(event).encode() + b"\n"
-        try:
-            if self._torn:
-                os.ftruncate(self._descriptor, self._size)
-                self._torn = False
-            write_all(self._descriptor, line)
-            if isinstance(event, _DURABLE):
-                os.fsync(self._descriptor)
+        before = self._size
+        if self._write(events):
+            try:
+                os.fsync(self._open())
                 if not self._named:
                     sync_folder(self._path.parent)
-                    self._named = True
-        except OSError as error:
-            self._torn = True
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, self._size)
-            raise StoreFault(f"cannot write the journal {self._path}: {error.strerror}") from error
-        self._size += len(line)
+            except OSError as error:
+                raise self._undone(before, error) from error
+            self._named = True
 
-    async def keep(self, event: Event) -> None:
+    async def keep(self, *events: Event) -> None:
         """`append` for an event loop: others go on while the disk makes sure. Raises `StoreFault`."""
-        if not isinstance(event, _DURABLE):
-            self.append(event)
+        before = self._size
+        if not self._write(events):
             return
-        writing = asyncio.get_running_loop().run_in_executor(_DISK, self.append, event)
+        sure = together().sure((self._open(), None if self._named else self._path.parent))
         try:
-            await asyncio.shield(writing)
+            await asyncio.shield(sure)
         except asyncio.CancelledError:
-            await asyncio.wait({writing})  # a write that goes on must not meet a closed file
+            await asyncio.wait({sure})  # the file must stay open until then
             raise
+        except OSError as error:
+            raise self._undone(before, error) from error
+        self._named = True
+
+    def _write(self, events: Sequence[Event]) -> bool:
+        """Write events, and say whether the disk has to make sure of them. Raises `StoreFault`."""
+        lines = [event_to_line(event).encode() + b"\n" for event in events if not isinstance(event, _TRANSIENT)]
+        if not lines:
+            return False
+        descriptor, data = self._open(), b"".join(lines)
+        try:
+            if self._torn:
+                os.ftruncate(descriptor, self._size)
+                self._torn = False
+            write_all(descriptor, data)
+        except OSError as error:
+            raise self._undone(self._size, error) from error
+        self._size += len(data)
+        return any(isinstance(event, _DURABLE) for event in events)
+
+    def _open(self) -> int:
+        if self._descriptor is None:
+            raise StoreFault(f"the journal {self._path.name} is closed")
+        return self._descriptor
+
+    def _undone(self, size: int, error: OSError) -> StoreFault:
+        """The file is as it was with so many bytes, now or before the next write."""
+        self._torn, self._size = True, size
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._open(), size)
+        return StoreFault(f"cannot write the journal {self._path}: {error.strerror}")
 
     def close(self) -> None:
         """Let go of the run; without a `run_finished` it then counts as interrupted, without any event it never was."""
