@@ -103,6 +103,7 @@ class Bias extends Place {
         "div",
         { class: "bi-2" },
         panel("What follows what", `${short(chosen.orchestrator, 24)}, ${plural(chosen.runs, "run")}`, [this.chooser(chosen)], plots.flow),
+        panel("Accuracy against cost", "by task, 95 %; the line is the Pareto front", [], this.graded ? plots.front : state("Nothing is graded", "Grade runs, and accuracy is drawn against cost:", "orchestra grade --all"), this.left()),
         panel(
           "Name, place, price or description?",
           "points moved by a swap, 95 %",
@@ -110,16 +111,11 @@ class Bias extends Place {
           report.moves.length ? plots.swaps : state("No swaps were played", "The same tasks with names, order, prices and descriptions permuted:", COMMAND),
           report.moves.length ? el("p", { class: "wb-note", text: "Filled: the interval excludes 0. Under a wish for low cost the price should move a choice, a description may; name and place should not." }) : null,
         ),
-        el(
-          "div",
-          { class: "bi-stack" },
-          panel("Accuracy against cost", "by task, 95 %; the line is the Pareto front", [], this.graded ? plots.front : state("Nothing is graded", "Grade runs, and accuracy is drawn against cost:", "orchestra grade --all"), this.left()),
-          panel(
-            "Does a description buy calls?",
-            "shift of first calls, points, 95 %",
-            [],
-            report.effects.length ? plots.rewrites : state("No description was swapped", "The same tasks with two descriptions of one model:", REWRITE),
-          ),
+        panel(
+          "Does a description buy calls?",
+          "shift of first calls, points, 95 %",
+          [],
+          report.effects.length ? plots.rewrites : state("No description was swapped", "The same tasks with two descriptions of one model:", REWRITE),
         ),
       ),
       this.driftPanel(),
