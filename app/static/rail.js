@@ -185,14 +185,14 @@ export class Rail {
   }
 }
 
-function entryOf({ bill, setting, finished, stop, outcome, now, timed }) {
+function entryOf({ bill, setting, finished, stop, outcome, took, timed }) {
   const kind = bill.cost_usd === null ? "unknown" : "known";
   return {
     task: setting.task.text.slice(0, 200),
     status: finished ? (stop ?? "fault") : "running",
     outcome,
     cost: { kind, usd: bill.cost_usd, why: bill.why },
-    seconds: timed ? now : null,
+    seconds: timed ? took : null,
   };
 }
 
