@@ -60,7 +60,10 @@ class Caller:
     async def run(self, turn: int, calls: Sequence[ToolCall]) -> None:
         """Run the calls of a turn side by side; cancelling it leaves calls for `abandon`."""
         self._repeats = False
-        await asyncio.gather(*(self._run(turn, call) for call in calls))
+        if len(calls) == 1:  # the most frequent by far, which needs no task of its own
+            await self._run(turn, calls[0])
+        else:
+            await asyncio.gather(*(self._run(turn, call) for call in calls))
         self.repeating_turns += self._repeats
 
     def recall(self, turns: Sequence[Turn]) -> None:
