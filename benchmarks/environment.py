@@ -21,13 +21,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from random import Random
+from typing import Any
+from unittest.mock import patch
 
 from benchmarks.claims import Claim, Rival, claim, note, parser, show
 from benchmarks.plain_state import PlainState
 from benchmarks.tau2_way import Tau2Retail, Tau2Way, stepped, tau2
 from orchestra_lib.environment.assignment import Assignment, AssignmentKind, GoldenCall
 from orchestra_lib.environment.domain import World, domain_names, load_world
-from orchestra_lib.environment.operations import writes
+from orchestra_lib.environment.operations import Operations, writes
 from orchestra_lib.environment.said import is_said
 from orchestra_lib.environment.success import Judge
 from orchestra_lib.environment.trying import Caller
@@ -92,8 +94,34 @@ def _synthesised(tasks: Sequence[tuple[Workplace, Assignment]], unseen) -> list[
     same, all_of = _same_verdicts(tasks)
     return [
         claim("tasks verified by the executable filters", rate, "tasks/s", at_least=VERIFIED),
+        claim("operations run to verify a task", _runs(lambda: verify(tasks)) / len(tasks), "operations"),
+        claim("a golden call without JSON", _golden_us(tasks), "CPU us"),
         claim(f"verdicts on {len(tasks)} golden and as many changed episodes", 100 * same / all_of, "%", at_least=100),
     ]
+
+
+def _runs(work: Callable[[], None]) -> int:
+    """How many operations some work runs."""
+    count, run = 0, Operations.run
+
+    def counted(self: Operations, *asked: Any) -> Any:
+        nonlocal count
+        count += 1
+        return run(self, *asked)
+
+    with patch.object(Operations, "run", counted):
+        work()
+    return count
+
+
+def _golden_us(tasks: Sequence[tuple[Workplace, Assignment]]) -> float:
+    """CPU microseconds of a golden call, each task's in an episode of its own."""
+
+    def play() -> None:
+        for place, task in tasks:
+            _state(place.world, task.golden)
+
+    return _us(play, 10) / sum(len(task.golden) for _, task in tasks)
 
 
 def _beside_tau2(lib, tasks: Sequence[tuple[Workplace, Assignment]]) -> list[Claim]:
