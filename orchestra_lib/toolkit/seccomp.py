@@ -2,7 +2,8 @@
 
 A short list of refusals on top of namespaces and limits: no new process (one process makes the memory
 limit a limit of the whole sandbox), no socket but AF_UNIX (vsock reaches past a network namespace),
-no memory outside RLIMIT_AS (memfd, System V), and none of the calls that open kernel internals.
+no memory outside RLIMIT_AS (memfd, System V, huge pages that a pipe holds, asynchronous I/O of the whole
+machine), no telling where a mount lies on the host, and none of the calls that open kernel internals.
 `mount` is left to the capability, which the guest needs once and then drops for good: without new
 namespaces there is no way back to it.
 Numbers: Linux `unistd_64.h` (x86_64) and `asm-generic/unistd.h` (aarch64).
@@ -35,6 +36,9 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
     "unshare": (272, 97),
     "setns": (308, 268),
     "open_tree": (428, 428),
+    "open_tree_attr": (467, 467),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
     "move_mount": (429, 429),
     "fsopen": (430, 430),
     "fsconfig": (431, 431),
@@ -57,6 +61,8 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
     "semget": (64, 190),
     "msgget": (68, 186),
     "mq_open": (240, 180),
+    "vmsplice": (278, 75),
+    "io_setup": (206, 0),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "personality": (135, 92),
@@ -83,6 +89,7 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
 _CLONE = (56, 220)
 _CLONE3 = (435, 435)
 _SOCKET = (41, 198)
+_SOCKETPAIR = (53, 199)
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data, little endian
@@ -105,7 +112,8 @@ def program(machine: str | None = None) -> bytes:
     # ENOSYS makes the C library fall back to clone, whose flags a filter can see.
     lines += [(_EQUAL, 0, 1, _CLONE3[column]), _refuse(errno.ENOSYS)]
     lines += _only_if(_CLONE[column], (_ANY_BIT, 1, 0, _CLONE_THREAD))
-    lines += _only_if(_SOCKET[column], (_EQUAL, 1, 0, socket.AF_UNIX))
+    for numbers in (_SOCKET, _SOCKETPAIR):
+        lines += _only_if(numbers[column], (_EQUAL, 1, 0, socket.AF_UNIX))
     lines.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("<HBBI", *line) for line in lines)
 
