@@ -204,8 +204,9 @@ def _installed(weights: Weights) -> Path | None:
 
 
 def _mark(weights: Weights, place: Path) -> dict[str, object]:
+    """What tells a checked file from any other. Its folder is no part of it: a home that moves is not hashed anew."""
     about = place.stat()
-    return {"path": str(place), "bytes": about.st_size, "changed_ns": about.st_mtime_ns, "sha256": weights.sha256}
+    return {"file": place.name, "bytes": about.st_size, "changed_ns": about.st_mtime_ns, "sha256": weights.sha256}
 
 
 def _disk_fault(name: str, error: OSError) -> WeightsFault:
