@@ -81,14 +81,19 @@ def test_a_wrong_key_and_a_foreign_host_do_not_get_in(house):
         ({"tools": [WEATHER] * 500}, "500 are more than the 128"),
         ({"tools": [WEATHER, WEATHER]}, "two of the name 'weather'"),
         ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "use up to 64 letters"),
-        ({"tool_choice": "required", "tools": [WEATHER]}, "send auto or none"),
+        ({"tool_choice": "required"}, "tool_choice asks for a call and there are no tools"),
+        ({"tool_choice": {"type": "function", "function": {"name": "look"}}, "tools": [WEATHER]}, "none of the tools"),
+        ({"tool_choice": {"type": "allowed_tools"}, "tools": [WEATHER]}, "send auto, none, required or one function"),
         ({"max_tokens": 5, "max_completion_tokens": 6}, "contradict each other"),
         ({"max_tokens": 0}, "max_tokens = 0; it is a whole number from 1"),
         ({"n": 2}, "one run is one answer"),
         ({"stream_options": {"include_usage": True}}, "without stream"),
-        ({"response_format": {"type": "json_object"}}, "response_format: only text"),
-        ({"logprobs": True}, "logprobs is not supported"),
-        ({"temprature": 1}, "'temprature' is no field"),
+        ({"response_format": {"type": "grammar"}}, "the types are text, json_object and json_schema"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema.schema is missing"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "list"}}}}, "of type 'list'"),
+        ({"stop": ["", "x"]}, "none of them empty"),
+        ({"modalities": ["text", "audio"]}, "only text is served"),
+        ({"audio": {"voice": "alloy"}}, "audio is not supported: only text is served"),
         ({"orchestra": {"cost_usd": -1}}, "a limit is above 0"),
         ({"orchestra": {"preference": {"cost": 7}}}, "preference cost = 7.0 is out of range"),
         ({"orchestra": {"max_turns": 51}}, "above the server's limit of 50"),
@@ -132,10 +137,24 @@ def test_a_run_that_a_limit_ends_finishes_by_length(house):
 
 def test_wishes_of_a_request_reach_its_run_and_what_changes_nothing_is_named(house):
     wish = {"preference": {"cost": 1.0, "tools": {"coder": -0.5}}, "time_s": 9.0}
-    answer = house.post({"model": "brief", "messages": HELLO, "orchestra": wish, "seed": 7, "temperature": 0.2})
+    sent = {"seed": 7, "temperature": 0.0, "temprature": 1, "logprobs": True, "store": False, "a\r\nb": 1}
+    answer = house.post({"model": "brief", "messages": HELLO, "orchestra": wish, **sent})
     setting = house.stored(answer.headers["x-orchestra-run"]).setting
     assert (setting.preference.cost, setting.preference.tools["coder"], setting.seed) == (1.0, -0.5, 7)
-    assert (setting.limits.time_s, answer.headers["x-orchestra-unused"]) == (9.0, "temperature")
+    assert (setting.limits.time_s, answer.headers["x-orchestra-unused"]) == (9.0, "logprobs,temperature,temprature")
+    assert answer.json()["orchestra"]["unused"] == ["a\r\nb", "logprobs", "temperature", "temprature"]
+
+
+@pytest.mark.parametrize(("stop", "kept"), [("is", "It "), (["so", "t i"], "I"), ("never", "It is so.")])
+def test_an_answer_ends_before_the_first_stop(house, stop, kept):
+    found = house.client().chat.completions.create(model="billed", messages=HELLO, stop=stop)
+    assert (found.choices[0].message.content, found.choices[0].finish_reason) == (kept, "stop")
+    assert house.run_of(found).answer == "It is so."
+
+
+def test_an_unknown_address_says_what_is_served(house):
+    with pytest.raises(openai.NotFoundError, match=r"the Responses API .* is not served; have your client use chat"):
+        house.client().responses.create(model="brief", input="Hi")
 
 
 def test_system_text_and_earlier_turns_without_tools_become_words_of_the_task(house):

@@ -98,7 +98,10 @@ async def speak_mcp(workbench: Workbench, orders: dict[str, Order]) -> None:
 
 
 async def _unknown(request: Request, _error: Exception) -> Response:
-    words = f"there is no {request.method} {request.url.path[:100]} here; there are /v1/chat/completions and /v1/models"
+    path = request.url.path[:100]
+    words = f"there is no {request.method} {path} here; there are /v1/chat/completions and /v1/models"
+    if path.startswith("/v1/responses"):
+        words = f"the Responses API ({path}) is not served; have your client use chat completions, /v1/chat/completions"
     return error_response(words, status=404, code="unknown_url")
 
 

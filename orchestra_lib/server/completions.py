@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -18,16 +19,20 @@ from orchestra_lib.json_writing import spoken
 from orchestra_lib.server import shapes
 from orchestra_lib.server.shapes import Head, Message, error_response, json_response
 from orchestra_lib.serving.asked import Asked, read_request
+from orchestra_lib.serving.asking import Again, Amiss, Asking, Told
 from orchestra_lib.serving.desk import Desk
 from orchestra_lib.serving.refusal import Refusal
-from orchestra_lib.serving.served import Ended, Handed, Served, Thought, Working
-from orchestra_lib.trajectory import StopReason, Trajectory
+from orchestra_lib.serving.served import Ended, Handed, Thought, Working
+from orchestra_lib.trajectory import StopReason
 
 MAX_BODY = 8 << 20
 KEEP_ALIVE_S = 10.0
 """A stream says something at least so often, or what stands between would close it."""
 
 _RETRY_S = 1
+_SHOWN = 300
+"""Characters of an answer that an error tells of."""
+_HEADER_NAME, _MOST_NAMED = re.compile(r"[A-Za-z0-9_.-]+"), 32
 
 
 class Completions:
@@ -63,25 +68,23 @@ class Completions:
         try:
             body = await _body(request)
             asked = read_request(body)
-            served = self._desk.serve(asked)
+            asking = Asking(self._desk, asked)
         except Refusal as refusal:
             return error_response(str(refusal), status=refusal.status, param=refusal.param, code=refusal.code)
         except BadInput as refusal:
             return error_response(str(refusal), status=400)
         except ClientDisconnect:
             return Response(status_code=400)
-        answer = _Answer(self._desk, served, asked, body["messages"])
-        headers = {"x-orchestra-run": served.run_id}
-        if asked.unused:
-            headers["x-orchestra-unused"] = ",".join(asked.unused)
+        answer = _Answer(self._desk, asking, asked, body["messages"])
+        headers = {"x-orchestra-run": asking.served.run_id, **_unused(asked)}
         self._busy += 1
         if asked.stream:
             return _Events(answer.events(), headers, self._one_less)
         try:
-            found = await _unless_gone(request, served, answer.whole())
+            found = await _unless_gone(request, asking, answer.whole())
         finally:
             self._one_less()
-        found.headers.update(headers)
+        found.headers.update({**headers, "x-orchestra-run": asking.served.run_id})
         return found
 
     def _one_less(self) -> None:
@@ -106,32 +109,34 @@ class _Events(StreamingResponse):
 class _Answer:
     """The response to one request."""
 
-    def __init__(self, desk: Desk, served: Served, asked: Asked, messages: list[object]) -> None:
-        self._desk, self._served, self._asked, self._messages = desk, served, asked, messages
+    def __init__(self, desk: Desk, asking: Asking, asked: Asked, messages: list[object]) -> None:
+        self._desk, self._asking, self._asked, self._messages = desk, asking, asked, messages
         model = asked.model or next(iter(desk.orders))
-        self._head = Head(id=f"chatcmpl-{served.run_id}-{secrets.token_hex(4)}", created=int(time.time()), model=model)
+        self._head = Head(
+            id=f"chatcmpl-{asking.served.run_id}-{secrets.token_hex(4)}", created=int(time.time()), model=model
+        )
 
     async def whole(self) -> Response:
         """One JSON object, once calls are handed over or the run has ended."""
-        async with aclosing(self._served.parts()) as parts:
+        async with aclosing(self._asking.parts()) as parts:
             async for part in parts:
-                if isinstance(part, Handed | Ended):
+                if isinstance(part, Handed | Ended | Amiss):
                     return self._closed(part)
-        raise RuntimeError(f"run {self._served.run_id} ended without an end")
+        raise RuntimeError(f"run {self._asking.served.run_id} ended without an end")
 
-    def _closed(self, part: Handed | Ended) -> Response:
-        if isinstance(part, Ended) and (failed := _failure(part.trajectory)):
+    def _closed(self, part: Handed | Ended | Amiss) -> Response:
+        if not isinstance(part, Handed) and (failed := _failure(part)):
             status, message, code = failed
             return error_response(message, status=status, code=code)
         said, used, run = self._said(part)
         return json_response(shapes.completion(self._head, said, used, run))
 
-    def _said(self, part: Handed | Ended) -> tuple[Message, dict[str, Any] | None, dict[str, Any]]:
-        calls = self._desk.hold(self._served, self._asked, part, self._messages) if isinstance(part, Handed) else []
-        trajectory = self._served.trajectory
-        assert trajectory is not None
-        used, self._served.reported = shapes.usage(trajectory, self._served.reported)
-        return shapes.message_of(part, calls, self._asked.max_tokens), used, shapes.about(trajectory)
+    def _said(self, part: Handed | Ended | Amiss) -> tuple[Message, dict[str, Any] | None, dict[str, Any]]:
+        assert not isinstance(part, Amiss)  # which has nothing to say
+        asked, served, runs = self._asked, self._asking.served, self._asking.runs
+        calls = self._desk.hold(served, asked, part, self._messages) if isinstance(part, Handed) else []
+        said = shapes.message_of(part, calls, asked.max_tokens, asked.stop)
+        return said, shapes.usage(runs), shapes.about(runs, asked.unused)
 
     async def events(self) -> AsyncGenerator[bytes, None]:
         """The same as server-sent events; the orchestrator's reasoning as it comes, its message when it is known.
@@ -149,6 +154,8 @@ class _Answer:
                             yield shapes.event(shapes.chunk(self._head, {"reasoning_content": text}))
                         case Working(turn=turn, tools=tools):
                             yield shapes.remark(f"turn {turn}: {spoken(tools)}")
+                        case Again(run_id=run_id):
+                            yield shapes.remark(f"the answer was not as demanded; run {run_id} is asked again")
                         case None:
                             yield shapes.remark("still working")
                         case _:
@@ -160,11 +167,11 @@ class _Answer:
             yield shapes.event(shapes.error(str(error), kind=kind))
         finally:
             if not over:
-                self._served.cancel.set()
+                self._asking.stop()
 
-    async def _paced(self) -> AsyncGenerator[Thought | Working | Handed | Ended | None, None]:
+    async def _paced(self) -> AsyncGenerator[Told | None, None]:
         """The parts of the run, and None whenever nothing has come for a while."""
-        async with aclosing(self._served.parts()) as parts:
+        async with aclosing(self._asking.parts()) as parts:
             while True:
                 coming = asyncio.ensure_future(anext(parts, StopAsyncIteration))
                 try:
@@ -179,17 +186,22 @@ class _Answer:
                     return
                 yield part  # type: ignore[misc]  # the sentinel is gone by now
 
-    def _last(self, part: Handed | Ended) -> list[bytes]:
-        if isinstance(part, Ended) and (failed := _failure(part.trajectory)):
-            _, message, code = failed
-            return [shapes.event(shapes.error(message, code=code, kind="server_error"))]
+    def _last(self, part: Handed | Ended | Amiss) -> list[bytes]:
+        if not isinstance(part, Handed) and (failed := _failure(part)):
+            status, message, code = failed
+            kind = "server_error" if status >= 500 else None
+            return [shapes.event(shapes.error(message, code=code, kind=kind))]
         said, used, run = self._said(part)
         chunks = shapes.closing_chunks(self._head, said, used, run, with_usage=self._asked.with_usage)
         return [*map(shapes.event, chunks), shapes.event("[DONE]")]
 
 
-def _failure(trajectory: Trajectory) -> tuple[int, str, str] | None:
-    """Status, words and code of a run that has nothing to say; None when it ended by an answer or a limit."""
+def _failure(part: Ended | Amiss) -> tuple[int, str, str] | None:
+    """Status, words and code of what has nothing to say; None for an answer, and where a limit ended the run."""
+    trajectory = part.trajectory
+    if isinstance(part, Amiss):
+        said = (trajectory.answer or "")[:_SHOWN]
+        return 422, f"run {trajectory.id}, the last of {part.tries}: {part.why} It said: {said}", part.code
     if trajectory.stop is StopReason.FAULT:
         fault = trajectory.faults[-1]
         status = 400 if fault.kind == "context_overflow" else 502
@@ -211,20 +223,26 @@ async def _body(request: Request) -> Any:
         raise Refusal(f"the body is no JSON ({error})") from None
 
 
-async def _unless_gone(request: Request, served: Served, work: Any) -> Response:
+def _unused(asked: Asked) -> dict[str, str]:
+    """The header that names what changes nothing; names that no header can hold are in the answer alone."""
+    named = [name for name in asked.unused if _HEADER_NAME.fullmatch(name)][:_MOST_NAMED]
+    return {"x-orchestra-unused": ",".join(named)} if named else {}
+
+
+async def _unless_gone(request: Request, asking: Asking, work: Any) -> Response:
     """The response; a caller that hangs up meanwhile stops the run."""
     answering = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(request.receive())
     try:
         await asyncio.wait({answering, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not answering.done():
-            served.cancel.set()
+            asking.stop()
         found: Response = await answering
         return found
     except OrchestraError as error:  # a run that may not begin, or whose record could not be kept
         return error_response(str(error), status=400 if isinstance(error, BadInput) else 503)
     except asyncio.CancelledError:
-        served.cancel.set()
+        asking.stop()
         raise
     finally:
         gone.cancel()

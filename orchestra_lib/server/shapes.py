@@ -1,15 +1,17 @@
 """Answers in the shapes of OpenAI's chat API: completions, chunks, usage, errors."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.responses import Response
 
 from orchestra_lib.codec import dumps
+from orchestra_lib.pricing import total, total_tokens
 from orchestra_lib.record import record
-from orchestra_lib.serving.served import Ended, Handed
+from orchestra_lib.serving.served import Ended, Handed, Served
 from orchestra_lib.toolorchestra.tokens import WordPieces
-from orchestra_lib.trajectory import StopReason, Trajectory
+from orchestra_lib.trajectory import StopReason
 
 Data = dict[str, Any]
 _COUNTER = WordPieces()
@@ -33,13 +35,16 @@ class Message:
     finish: str
 
 
-def message_of(part: Handed | Ended, calls: Sequence[Data], max_tokens: int | None) -> Message:
-    """The message of a response. An episode that a limit ended has no answer, and ends by `length`."""
+def message_of(part: Handed | Ended, calls: Sequence[Data], max_tokens: int | None, stop: Sequence[str]) -> Message:
+    """The message of a response: an answer ends before the first of `stop`, and after `max_tokens`.
+
+    An episode that a limit ended has no answer, and ends by `length`.
+    """
     if isinstance(part, Handed):
         return Message(content=part.content or None, calls=calls, finish="tool_calls")
-    answer = part.trajectory.answer
-    if part.trajectory.stop is not StopReason.ANSWERED or answer is None:
+    if part.trajectory.stop is not StopReason.ANSWERED or part.content is None:
         return Message(content="", calls=(), finish="length")
+    answer = part.content[: min((at for one in stop if (at := part.content.find(one)) >= 0), default=None)]
     kept = answer if max_tokens is None else _cut(answer, max_tokens)
     return Message(content=kept, calls=(), finish="stop" if kept == answer else "length")
 
@@ -49,29 +54,40 @@ def _cut(text: str, most: int) -> str:
     return text if len(starts) <= most else text[: starts[most]].rstrip()
 
 
-def usage(trajectory: Trajectory, reported: tuple[int, int]) -> tuple[Data | None, tuple[int, int]]:
-    """Tokens of everything on the run's bill since `reported`, and what has been reported then; None when unknown."""
-    bill = trajectory.bill()
-    if bill.input_tokens is None or bill.output_tokens is None:
-        return None, reported
-    new_in, new_out = bill.input_tokens - reported[0], bill.output_tokens - reported[1]
-    told = {"prompt_tokens": new_in, "completion_tokens": new_out, "total_tokens": new_in + new_out}
-    return told, (bill.input_tokens, bill.output_tokens)
+def usage(runs: Sequence[Served]) -> Data | None:
+    """Tokens of everything on the bills of these runs that no response has told of; None when unknown.
+
+    They count as told from then on.
+    """
+    bills = [run.kept.bill() for run in runs]
+    taken, given = total_tokens(one.input_tokens for one in bills), total_tokens(one.output_tokens for one in bills)
+    if taken is None or given is None:
+        return None
+    taken, given = taken - sum(run.reported[0] for run in runs), given - sum(run.reported[1] for run in runs)
+    for run, one in zip(runs, bills, strict=True):
+        run.reported = (one.input_tokens or 0, one.output_tokens or 0)
+    return {"prompt_tokens": taken, "completion_tokens": given, "total_tokens": taken + given}
 
 
-def about(trajectory: Trajectory) -> Data:
-    """The run behind a response, in a field that OpenAI's API does not have."""
-    bill, setting = trajectory.bill(), trajectory.setting
+def about(runs: Sequence[Served], unused: Sequence[str]) -> Data:
+    """The run behind a response, in a field that OpenAI's API does not have.
+
+    Where earlier runs came to an answer that could not be used, calls and cost are those of all of them.
+    """
+    done = [run.kept for run in runs]
+    last = done[-1]
     return {
-        "run_id": trajectory.id,
-        "status": trajectory.status,
-        "turns": len(trajectory.turns) - setting.given_turns,
-        "given_turns": setting.given_turns,
-        "tools_used": dict(trajectory.tools_used),
-        "cost_usd": bill.cost_usd,
-        "prices": setting.prices.name,
-        "nominal": setting.prices.nominal,
-        "simulated": trajectory.simulated,
+        "run_id": last.id,
+        "asked_again": [one.id for one in done[:-1]],
+        "status": last.status,
+        "turns": sum(len(one.turns) - one.setting.given_turns for one in done),
+        "given_turns": last.setting.given_turns,
+        "tools_used": dict(sum((Counter(one.tools_used) for one in done), Counter())),
+        "cost_usd": total([one.bill().cost_usd for one in done]),
+        "prices": last.setting.prices.name,
+        "nominal": last.setting.prices.nominal,
+        "simulated": last.simulated,
+        "unused": list(unused),
     }
 
 

@@ -9,35 +9,24 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.limits import Limits
 from orchestra_lib.preference import Preference
 from orchestra_lib.record import record
+from orchestra_lib.serving.brought import read_tools
 from orchestra_lib.serving.conversation import Conversation, read_messages
+from orchestra_lib.serving.form import Form, read_form
 from orchestra_lib.serving.refusal import Refusal
-from orchestra_lib.tool import ToolKind, ToolSpec
-from orchestra_lib.toolkit.foreign_schema import plain_parameters
-from orchestra_lib.toolkit.function import TOOL_NAME
+from orchestra_lib.tool import ToolSpec
 from orchestra_lib.workbench import Order
 
-MAX_TOOLS = 128
-"""As many as OpenAI takes."""
+MAX_STOPS = 16
 
-_UNUSED = frozenset({
-    "frequency_penalty", "logit_bias", "metadata", "presence_penalty", "prediction", "prompt_cache_key",
-    "prompt_cache_retention", "reasoning_effort", "safety_identifier", "service_tier", "store", "temperature", "top_p",
-    "user", "verbosity",
-})  # fmt: skip
-"""What is taken and changes nothing: an orchestrator has settings of its own."""
 _REFUSED = {
     "audio": "only text is served",
     "function_call": "use tool_choice",
     "functions": "use tools",
-    "logprobs": "an orchestrator's answer has no log probabilities; leave it out",
-    "modalities": "only text is served",
-    "stop": "an orchestrator's answer is whole; cut it yourself",
-    "top_logprobs": "an orchestrator's answer has no log probabilities; leave it out",
-    "web_search_options": "web_search is a tool of the workbench's own",
 }
+"""What is of another meaning than anything that is served."""
 _READ = {
-    "max_completion_tokens", "max_tokens", "messages", "model", "n", "orchestra", "parallel_tool_calls",
-    "response_format", "seed", "stream", "stream_options", "tool_choice", "tools",
+    "max_completion_tokens", "max_tokens", "messages", "modalities", "model", "n", "orchestra", "parallel_tool_calls",
+    "response_format", "seed", "stop", "stream", "stream_options", "tool_choice", "tools",
 }  # fmt: skip
 
 
@@ -56,12 +45,17 @@ class Wishes:
 class Asked:
     """One request. `tools` are the caller's own; `digest` tells what stands before its answers and may not change.
 
-    `unused` names fields that were given and change nothing. With `one_call` the caller takes one call at a time.
+    With `must_call` one of them has to be called before anything is answered, and `form` is what an answer has to be.
+    An answer ends before the first of `stop`. `unused` names fields that were given and change nothing. With `one_call`
+    the caller takes one call at a time.
     """
 
     model: str | None
     conversation: Conversation
     tools: tuple[ToolSpec, ...]
+    must_call: bool
+    form: Form | None
+    stop: tuple[str, ...]
     digest: str
     stream: bool
     with_usage: bool
@@ -70,6 +64,13 @@ class Asked:
     seed: int | None
     wishes: Wishes
     unused: tuple[str, ...]
+
+    def demand(self) -> str:
+        """What an orchestrator is told to do beside the task; empty where nothing is demanded."""
+        if self.must_call:
+            names = ", ".join(spec.name for spec in self.tools)
+            return f"Call one of these tools now, and do not answer in words: {names}."
+        return "" if self.form is None else self.form.instruction()
 
     def order(self, order: Order) -> Order:
         """The server's order with what this request asks for. Raises `Refusal` for limits above the server's."""
@@ -106,17 +107,14 @@ def read_request(data: object) -> Asked:
     for name, why in _REFUSED.items():
         if data.get(name):
             raise Refusal(f"{name} is not supported: {why}", param=name)
-    if unknown := sorted(set(data) - _READ - _UNUSED - set(_REFUSED)):
-        raise Refusal(f"{unknown[0][:60]!r} is no field of a chat completion that is known here", param=unknown[0][:60])
     if _number(data, "n", most=128) not in (None, 1):
         raise Refusal("n: one run is one answer; send as many requests as you want answers", param="n")
-    form = data.get("response_format")
-    if form is not None and (not isinstance(form, Mapping) or form.get("type") != "text"):
-        raise Refusal("response_format: only text; ask for the form in a message", param="response_format")
+    if data.get("modalities") not in (None, [], ["text"]):
+        raise Refusal("modalities: only text is served; leave them out", param="modalities")
     stream, options = _flag(data, "stream"), data.get("stream_options")
     if options is not None and not stream:
         raise Refusal("stream_options are given without stream; set stream, or leave them out", param="stream_options")
-    tools = _tools(data.get("tools"), data.get("tool_choice"))
+    brought = read_tools(data.get("tools"), data.get("tool_choice"))
     conversation = read_messages(data.get("messages"))
     model = data.get("model")
     if model is not None and not isinstance(model, str):
@@ -124,15 +122,18 @@ def read_request(data: object) -> Asked:
     return Asked(
         model=model,
         conversation=conversation,
-        tools=tools,
-        digest=digest_of(conversation.digest, tools, model),
+        tools=brought.tools,
+        must_call=brought.must_call,
+        form=read_form(data.get("response_format")),
+        stop=_stop(data.get("stop")),
+        digest=digest_of(conversation.digest, brought.tools, model),
         stream=bool(stream),
         with_usage=isinstance(options, Mapping) and bool(options.get("include_usage")),
         max_tokens=_max_tokens(data),
         one_call=_flag(data, "parallel_tool_calls") is False,
         seed=_number(data, "seed", least=-(2**63)),
         wishes=_wishes(data.get("orchestra")),
-        unused=tuple(sorted(name for name in _UNUSED if data.get(name) is not None)),
+        unused=_unused(data),
     )
 
 
@@ -176,53 +177,17 @@ def _flag(data: Mapping[str, Any], name: str) -> bool | None:
     return value
 
 
-def _tools(tools: object, choice: object) -> tuple[ToolSpec, ...]:
-    if tools is None:
-        tools = []
-    if not isinstance(tools, list):
-        raise Refusal("tools is no list", param="tools")
-    if len(tools) > MAX_TOOLS:
-        raise Refusal(
-            f"tools: {len(tools):,} are more than the {MAX_TOOLS} that one request may bring; send those that matter",
-            param="tools",
-        )
-    specs = tuple(_tool(tool, f"tools[{place}]") for place, tool in enumerate(tools))
-    names = [spec.name for spec in specs]
-    if double := next((name for name in names if names.count(name) > 1), None):
-        raise Refusal(f"tools: there are two of the name {double!r}; rename one", param="tools")
-    if choice in (None, "auto"):
-        return specs
-    if choice == "none":
-        return ()
-    raise Refusal(
-        f"tool_choice = {str(choice)[:80]!r}: whom it calls is the orchestrator's decision; send auto or none",
-        param="tool_choice",
-    )
+def _stop(given: object) -> tuple[str, ...]:
+    texts = [given] if isinstance(given, str) else [] if given is None else given
+    if not isinstance(texts, list) or len(texts) > MAX_STOPS or not all(isinstance(one, str) and one for one in texts):
+        raise Refusal(f"stop is a text or a list of up to {MAX_STOPS} texts, none of them empty", param="stop")
+    return tuple(texts)
 
 
-def _tool(tool: object, where: str) -> ToolSpec:
-    function = tool.get("function") if isinstance(tool, Mapping) else None
-    if not isinstance(tool, Mapping) or tool.get("type", "function") != "function" or not isinstance(function, Mapping):
-        raise Refusal(f"{where} is no function tool; send type function and the function", param=where)
-    name, description = function.get("name"), function.get("description") or ""
-    if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
-        raise Refusal(
-            f"{where}.function.name = {str(name)[:80]!r}; use up to 64 letters, digits, _ and -",
-            param=f"{where}.function.name",
-        )
-    if not isinstance(description, str):
-        raise Refusal(f"{where}.function.description is no text", param=f"{where}.function.description")
-    try:
-        parameters = plain_parameters(function.get("parameters") or {}, where=f"{where} ({name})")
-        return ToolSpec(
-            name=name,
-            title=name,
-            description=description,
-            parameters=parameters,
-            kind=ToolKind.DOMAIN,
-        )
-    except BadInput as error:
-        raise Refusal(str(error), param=f"{where}.function") from None
+def _unused(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields that ask for something which changes nothing here: what is left at null, false or empty does not."""
+    given = (str(name)[:60] for name, value in data.items() if value is not False and value not in (None, [], {}))
+    return tuple(sorted(set(given) - _READ))
 
 
 def served_limits(limits: Limits, wait_s: float, given_turns: int, *, calling: bool) -> Limits:

@@ -3,10 +3,12 @@
 import asyncio
 from dataclasses import replace
 
+from orchestra_lib import chat
 from orchestra_lib.json_writing import spoken
+from orchestra_lib.limits import Limits
 from orchestra_lib.serving.asked import Asked, digest_of, served_limits
 from orchestra_lib.serving.beginning import assignment, history, question
-from orchestra_lib.serving.conversation import digest
+from orchestra_lib.serving.conversation import Conversation, digest
 from orchestra_lib.serving.errands import CallerTool, Errands
 from orchestra_lib.serving.refusal import Refusal
 from orchestra_lib.serving.served import Handed, Served
@@ -25,6 +27,10 @@ class Desk:
         """The run that answers a request. Raises `BadInput`; nothing has begun then."""
         if (waiting := self._room.take(asked.digest, asked.conversation.answers)) is not None:
             return waiting
+        return self.begin(asked)
+
+    def order_of(self, asked: Asked) -> Order:
+        """The order of a request. Raises `Refusal` for a model that is not here and for limits above the server's."""
         name = asked.model or next(iter(self.orders))
         if name not in self.orders:
             raise Refusal(
@@ -33,17 +39,19 @@ class Desk:
                 code="model_not_found",
                 status=404,
             )
-        return self._begin(asked, asked.order(self.orders[name]))
+        return asked.order(self.orders[name])
 
-    def _begin(self, asked: Asked, order: Order) -> Served:
-        said, errands = asked.conversation, Errands()
+    def begin(self, asked: Asked, limits: Limits | None = None) -> Served:
+        """A new run for a request, under other `limits` where they are given. Raises `BadInput`."""
+        order, errands = self.order_of(asked), Errands()
+        said = _told(asked)
         given = history(said.before) if asked.tools else ()
         turns = sum(event.kind == "turn_started" for event in given)
         wait_s = self._room.wait_s + 1.0  # the room's own limit comes first, and stops the run
         order = replace(
             order,
-            task=assignment(said) if asked.tools and order.protocol == "chat" else _task(asked),
-            limits=served_limits(order.limits, wait_s, turns, calling=bool(asked.tools)),
+            task=_task(said, order.protocol, calling=bool(asked.tools)),
+            limits=served_limits(limits or order.limits, wait_s, turns, calling=bool(asked.tools)),
         )
         tools = tuple(CallerTool(replace(spec, timeout_s=wait_s), errands) for spec in asked.tools)
         run_id, cancel = new_run_id(), asyncio.Event()
@@ -78,6 +86,14 @@ class Desk:
         await asyncio.gather(*(served.stop() for served in self._live))
 
 
-def _task(asked: Asked) -> str:
-    """A question as a whole; a domain's protocol shows the instructions and the turns by itself."""
-    return asked.conversation.opening if asked.tools else question(asked.conversation)
+def _told(asked: Asked) -> Conversation:
+    """The conversation, with what the request demands of an answer as the last of its instructions."""
+    said, demand = asked.conversation, asked.demand()
+    return replace(said, instructions="\n\n".join(part for part in (said.instructions, demand) if part))
+
+
+def _task(said: Conversation, protocol: str, *, calling: bool) -> str:
+    """A question as a whole; where the turns are given, its beginning; a domain shows the instructions by itself."""
+    if not calling:
+        return question(said)
+    return assignment(said) if protocol == chat.PROTOCOL else said.opening

@@ -38,9 +38,10 @@ class Handed:
 
 @record
 class Ended:
-    """The run is over and its record is kept."""
+    """The run is over and its record is kept. `content` is its answer, in the form that was asked for."""
 
     trajectory: Trajectory
+    content: str | None = None
 
 
 Part = Thought | Working | Handed | Ended
@@ -73,6 +74,12 @@ class Served:
         self._heard: asyncio.Queue[Event | None] = asyncio.Queue()
         self._task = asyncio.create_task(self._follow(events))
 
+    @property
+    def kept(self) -> Trajectory:
+        """The run as far as it was heard, which is at least its beginning."""
+        assert self.trajectory is not None
+        return self.trajectory
+
     async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
         try:
             async with aclosing(events):
@@ -100,8 +107,7 @@ class Served:
                 yield Handed(content=self._said(), calls=due)
                 return
         await self._task
-        assert self.trajectory is not None
-        yield Ended(trajectory=self.trajectory)
+        yield Ended(trajectory=self.kept, content=self.kept.answer)
 
     def _due(self) -> tuple[ToolCall, ...]:
         """The calls to hand over now: none while another one of this turn is still under way."""
@@ -113,8 +119,7 @@ class Served:
         return calls[:1] if self._one_call else calls
 
     def _said(self) -> str:
-        assert self.trajectory is not None
-        generation = self.trajectory.turns[-1].generation
+        generation = self.kept.turns[-1].generation
         return generation.content if generation else ""
 
     def answer(self, results: Mapping[str, str]) -> None:
