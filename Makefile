@@ -7,7 +7,7 @@ HOST ?= 127.0.0.1
 PORT ?= 7860
 
 .DEFAULT_GOAL := help
-.PHONY: help app test check gpu vllm-check format notebooks clean
+.PHONY: help app test check bench gpu vllm-check format notebooks clean
 
 help: ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -23,6 +23,9 @@ check: $(VENV)/dev.stamp ## Lint, format check and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p orchestra_lib -p app
+
+bench: $(VENV)/dev.stamp ## Run the benchmarks into docs/benchmarks.md (under 25 minutes alone on two cores; ARGS="--all")
+	$(BIN)/python -m benchmarks $(ARGS)
 
 gpu: $(VENV)/app.stamp ## Check training on a GPU, without any download (under 8 minutes; ARGS="--cpu" for a tiny one)
 	$(BIN)/python -m scripts.gpu_check $(ARGS)

@@ -78,11 +78,12 @@ def note(text: str) -> None:
 
 def _line(one: Claim) -> str:
     verdict = {True: "holds", False: "FAILS", None: ""}[one.holds]
-    rival = f"{one.rival.name} {_figure(one.rival.value)}" if one.rival else ""
+    rival = f"{one.rival.name} {figure(one.rival.value)}" if one.rival else ""
     ratio = f"{one.ratio:.2f}x" if one.ratio is not None else ""
-    value = f"{_figure(one.value)} {one.unit}"
+    value = f"{figure(one.value)} {one.unit}"
     return f"{verdict:6}{one.name:56}{value:>28} {ratio:>7} {rival:30} {one.target or ''}".rstrip() + "\n"
 
 
-def _figure(value: float) -> str:
+def figure(value: float) -> str:
+    """A number as tables show it: three digits that count, thousands apart."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
