@@ -202,7 +202,7 @@ ATTACKS = {
         "No module named",
     ),
     "a module that shadows": Attack("import sys; print([p for p in sys.path if p in ('', '.', '/work')])", r"^\[\]$"),
-    "paths of the host": Attack("import os, sys; print(sys.executable, os.__file__)", "^/python/bin/python /python/lib"),
+    "paths of the host": Attack("import os, sys; print(sys.executable, os.__file__)", "^/python/bin/python /python/li"),
     "paths of the host by the kernel": call(
         "libc.syscall(458, ctypes.create_string_buffer(b' ', 32), (ctypes.c_uint64 * 9)(), 9, 0)", "listmount"
     ),
