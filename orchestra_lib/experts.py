@@ -4,7 +4,7 @@ They are offered only when somebody asks for them, by name (`sim:small`, `record
 `ORCHESTRA_SIMULATED`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -14,7 +14,7 @@ from orchestra_lib.model.recorded import Recorded, RecordedFirst
 from orchestra_lib.policy.baseline import Baseline
 from orchestra_lib.policy.oracle import oracle
 from orchestra_lib.pricing import PriceTable
-from orchestra_lib.profile import PREFIX, price_table
+from orchestra_lib.profile import PREFIX, price_table, restated
 from orchestra_lib.profilelist import load_profiles
 from orchestra_lib.protocols import ChatModel, Tool
 from orchestra_lib.store.recordings import Recordings
@@ -110,6 +110,12 @@ class Experts:
         }
         return replace(table.with_rows_of(profiles), aliases={**table.aliases, **paid})
 
+    def told(self, tools: Sequence[Tool], table: PriceTable) -> tuple[Tool, ...]:
+        """The tools of a run, where simulated experts say what they cost by the run's table and not by their profile:
+        whoever conducts reads the prices that the bill is made by.
+        """
+        return tuple(_told(tool, table) if isinstance(tool, SimulatedExpert) else tool for tool in tools)
+
     def oracle(self) -> Baseline:
         """The benchmark that knows the profiles."""
         return oracle({one.profile.priced_as: one.profile for one in self._simulated.values()}, _kind_of)
@@ -136,6 +142,13 @@ def _model_tool(name: str, model: ChatModel) -> ModelTool:
         timeout_s=300.0,
     )
     return ModelTool(spec, model, _SYSTEM)
+
+
+def _told(expert: SimulatedExpert, table: PriceTable) -> SimulatedExpert:
+    price = table.resolve(expert.spec.priced_as).price
+    if price is None or expert.profile.typical_usd(price) == expert.profile.typical_usd():
+        return expert
+    return expert.described(restated(expert.spec.description, expert.profile, price))
 
 
 def _paid_as(priced_as: str) -> str:

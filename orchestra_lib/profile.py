@@ -169,12 +169,21 @@ def description(profile: Profile, *, price: Price | None = None, figures: bool =
     """
     told = []
     if figures:
-        usd = profile.typical_usd(price)
-        cost = "an unknown price" if usd is None else f"about ${usd:.2g}"
-        told.append(f"A call costs {cost} and takes about {profile.latency.median:.2g} s.")
+        told.append(_figures(profile, price))
     skilled = skills_in_words(profile)
     told.append(f"Skills: {skilled}." if skilled else "Its skills are not stated.")
     return f"Simulated expert. {' '.join(told)}"
+
+
+def _figures(profile: Profile, price: Price | None) -> str:
+    usd = profile.typical_usd(price)
+    cost = "an unknown price" if usd is None else f"about ${usd:.2g}"
+    return f"A call costs {cost} and takes about {profile.latency.median:.2g} s."
+
+
+def restated(text: str, profile: Profile, price: Price) -> str:
+    """A description whose sentence of price and time tells what a call costs at `price`; one without it is kept."""
+    return _FIGURES.sub(lambda _: f"{_figures(profile, price)} ", text)
 
 
 def without_figures(text: str) -> str:

@@ -283,6 +283,7 @@ class Workbench:
             table = replace(table, prices={**domain_prices(stage.world), **table.prices})
         if visit is not None:
             table = replace(table, prices={**table.prices, **_by_caller(visit)})
+        tools = self.roster.experts.told(tools, table)
         specs = tuple(tool.spec for tool in tools)
         if any(spec.states_its_time for spec in specs):
             table = self.roster.experts.priced(table, specs)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 
@@ -72,6 +73,18 @@ def test_a_run_with_them_is_marked_priced_timed_graded_and_filtered(workbench):
     (line,) = workbench.store.list(Filter(simulated=True))
     assert line.latency_s == run.latency_s > 3
     assert workbench.store.list(Filter(simulated=False)) == ()
+
+
+def test_they_say_what_they_cost_by_the_table_of_the_run(workbench):
+    (prices := workbench.home / "prices").mkdir()
+    rows = '[prices."sim:small"]\ninput_usd_per_mtok = 100.0\noutput_usd_per_mtok = 100.0\nsource = "made up"\n'
+    (prices / "turned.toml").write_text('name = "turned"\ndated = 2026-11-30\nsource = "made up"\n' + rows)
+    wanted = {"task": TASK.text, "orchestrator": "cheapest", "tools": ("sim:small", "sim:mid"), "seed": 3}
+    stated, turned = play(workbench, **wanted), play(workbench, **wanted, prices="turned")
+    small, mid = zip(*(run.setting.tools for run in (stated, turned)), strict=True)
+    assert [re.findall(r"about \$([\d.e-]+)", spec.description) for spec in small] == [["8e-05"], ["0.04"]]
+    assert mid[0] == mid[1]
+    assert [run.turns[0].calls[0].call.tool for run in (stated, turned)] == ["sim_small", "sim_mid"]
 
 
 def test_the_run_can_be_started_again_from_its_record(workbench):
