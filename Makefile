@@ -5,9 +5,10 @@ VLLM := .venv-vllm
 BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 7860
+MINUTES ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help app test check bench gpu vllm-check format notebooks clean
+.PHONY: help app test check bench fuzz gpu vllm-check format notebooks clean
 
 help: ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -26,6 +27,10 @@ check: $(VENV)/dev.stamp ## Lint, format check and types
 
 bench: $(VENV)/dev.stamp ## Run the benchmarks into docs/benchmarks.md (under 25 minutes alone on two cores; ARGS="--all")
 	$(BIN)/python -m benchmarks $(ARGS)
+
+fuzz: $(VENV)/dev.stamp requirements-fuzz.txt ## Fuzz everything that reads what others wrote (MINUTES=1 for each target; ARGS="--only sql")
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-fuzz.txt
+	nice $(BIN)/python -m fuzz --minutes $(MINUTES) $(ARGS)
 
 gpu: $(VENV)/app.stamp ## Check training on a GPU, without any download (under 8 minutes; ARGS="--cpu" for a tiny one)
 	$(BIN)/python -m scripts.gpu_check $(ARGS)

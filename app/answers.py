@@ -34,5 +34,5 @@ async def json_body(request: Request) -> Any:
             raise BadInput(f"the request is over {MAX_BODY_BYTES:,} bytes; a task has at most 200,000 characters")
     try:
         return json.loads(body)
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # also whole numbers of over 4,300 digits, and very deep nesting
         raise BadInput("the request is not JSON") from None

@@ -22,6 +22,7 @@ from orchestra_lib.trajectory import ORCHESTRATOR, Call, StopReason, Trajectory,
 
 Value = str | bool | int | float | tuple[str, ...]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_NS = 2**64 - 1
 
 
 @record
@@ -43,7 +44,10 @@ class Span:
 
 
 def spans(trajectory: Trajectory, *, content: bool = False) -> tuple[Span, ...]:
-    """The spans of a run that has ended, the root first. Raises `BadInput` for one that still goes on."""
+    """The spans of a run that has ended, the root first.
+
+    Raises `BadInput` for one that still goes on, and for times that no span can hold.
+    """
     if trajectory.stop is None:
         raise BadInput(f"run {trajectory.id} has not ended; export it when it has")
     run = _Run(trajectory, content)
@@ -195,7 +199,15 @@ class _Run:
         return _number(f"span {self._trajectory.id} {place}", 8)
 
     def _at(self, time_s: float) -> int:
-        return self._begun_ns + round(time_s * 1e9)
+        """Nanoseconds since 1970, as the protocol has them: 64 bits without a sign."""
+        made = self._begun_ns + round(time_s * 1e9) if time_s < _LAST_NS / 1e9 else _LAST_NS + 1
+        if not 0 <= made <= _LAST_NS:
+            began = self._trajectory.setting.started_at
+            raise BadInput(
+                f"run {self._trajectory.id}: {time_s:g} s after {began:%Y-%m-%d} is before 1970 or after 2554, and no "
+                "span can say so; leave it out"
+            )
+        return made
 
     def _turn_end(self, turn: Turn) -> float:
         return self._end_s() if turn.finished_s is None else turn.finished_s

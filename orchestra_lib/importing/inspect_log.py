@@ -7,8 +7,10 @@ model that was asked within a tool stands on that call's ledger, one that was as
 import json
 import math
 import sys
+import zlib
 from collections.abc import Iterator
 from datetime import datetime
+from lzma import LZMAError
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,9 +21,16 @@ from orchestra_lib.importing.row import Row
 
 if sys.version_info >= (3, 14):
     import zipfile
+
+    from compression import zstd
 else:  # inspect_ai compresses with Zstandard, which older standard libraries cannot read
+    from backports import zstd
     from backports.zstd import zipfile
 
+_NOT_UNPACKED = (
+    RuntimeError, NotImplementedError, OSError, EOFError, zipfile.BadZipFile, zlib.error, LZMAError, zstd.ZstdError,
+)  # fmt: skip
+"""What a member that is damaged, locked with a password or packed in an unknown way raises."""
 ZIP = b"PK\x03\x04"
 SCHEMA = 2
 """The newest schema of logs that is known here."""
@@ -63,7 +72,7 @@ def _member(archive: "zipfile.ZipFile", name: str) -> Object:
     try:
         with archive.open(name) as member:
             return as_object(_load(member), name)
-    except (RuntimeError, NotImplementedError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except _NOT_UNPACKED as error:
         raise BadInput(f"it cannot be unpacked ({error})") from None
 
 

@@ -5,18 +5,20 @@ A row that also holds the whole record, as rollouts of training do, is taken as 
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from orchestra_lib.codec import fingerprint, from_data
 from orchestra_lib.errors import BadInput
+from orchestra_lib.event import fold
 from orchestra_lib.importing.conversation import UNKNOWN_MODEL, Source, tool_specs, trajectory_of
 from orchestra_lib.importing.fields import Object, as_object, objects, text
 from orchestra_lib.importing.row import Row
 from orchestra_lib.store.journal import RUN_ID
 from orchestra_lib.trajectory import Trajectory
+from orchestra_lib.unfolding import unfold
 
 MAX_ROW_BYTES = 64 * 2**20
 
@@ -79,6 +81,12 @@ def _recorded(data: object, where: str) -> Trajectory:
     trajectory: Trajectory = from_data(data, Trajectory, where="trajectory")
     if trajectory.stop is None:
         raise BadInput(f"trajectory {trajectory.id[:80]!r} has not ended; leave it out")
+    if (told := fold(unfold(trajectory))) != trajectory:
+        parts = [part.name for part in fields(Trajectory) if getattr(told, part.name) != getattr(trajectory, part.name)]
+        raise BadInput(
+            f"trajectory {trajectory.id[:80]!r} contradicts itself in {', '.join(parts)}: no run comes to that; export "
+            "it again, or leave trajectory out and keep its messages"
+        )
     if not RUN_ID.fullmatch(trajectory.id):
         raise BadInput(f"{trajectory.id[:80]!r} is no run id: use up to 128 letters, digits, '.', '_' and '-'")
     setting = replace(trajectory.setting, origin=f"{where}, there {(trajectory.setting.origin or trajectory.id)[:80]}")

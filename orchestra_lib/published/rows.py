@@ -28,8 +28,8 @@ def read_rows(file: Path) -> tuple[Row, ...]:
     """Every row of a `.jsonl`, `.json` or `.parquet` file. Raises `BadInput`; then no row was read."""
     if file.suffix == ".parquet":
         with parquet_fault(file):
-            table = pq.read_table(file)
-        return tuple(Row(where=f"{file}, row {at}", data=data) for at, data in enumerate(table.to_pylist(), 1))
+            rows = pq.read_table(file).to_pylist()
+        return tuple(Row(where=f"{file}, row {at}", data=data) for at, data in enumerate(rows, 1))
     if file.suffix == ".json":
         return _json_rows(file)
     if file.suffix != ".jsonl":
@@ -44,7 +44,7 @@ def parquet_fault(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror or 'it is no Parquet file'}") from None
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError, OverflowError) as error:  # also names and dates that Python cannot hold
         raise BadInput(f"{file} is no Parquet file ({first_line(error)}); download it again") from None
 
 

@@ -163,7 +163,8 @@ def _is_padded(data: object) -> bool:
     """Whether a row has been through a table: an argument is null."""
     criteria = data.get("evaluation_criteria") if isinstance(data, Mapping) else None
     actions = criteria.get("actions") if isinstance(criteria, Mapping) else None
-    passed = [one.get("arguments") for one in actions or () if isinstance(one, Mapping)]
+    given = actions if isinstance(actions, list) else []
+    passed = [one.get("arguments") for one in given if isinstance(one, Mapping)]
     return any(value is None for one in passed if isinstance(one, Mapping) for value in one.values())
 
 

@@ -1,0 +1,95 @@
+"""Every boundary reads or refuses what it is given; what the fuzzers once found stays found."""
+
+import json
+import random
+import sys
+from dataclasses import replace
+
+import pytest
+from episodes import trajectory
+
+from fuzz.__main__ import main
+from fuzz.mutation import changed, garbled
+from fuzz.target import CORPUS
+from fuzz.targets import TARGETS
+from orchestra_lib.errors import BadInput
+from orchestra_lib.importing import import_file
+from orchestra_lib.spans import spans
+from orchestra_lib.store.journal import Journal
+
+CHANGES = 25
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_is_kept_and_what_is_near_it_is_read_or_refused(name):
+    target, rng = TARGETS[name], random.Random(name)
+    for seed in target.seeds():
+        data = seed.read_bytes()
+        target.try_out(data)
+        for _ in range(CHANGES):
+            target.try_out(changed(data, target.form, rng) or garbled(data, rng))
+
+
+def test_every_target_has_inputs_that_are_small_and_no_folder_is_left_over():
+    assert {folder.name for folder in CORPUS.iterdir()} == set(TARGETS)
+    assert [file for target in TARGETS.values() for file in target.seeds() if file.stat().st_size > 16_384] == []
+
+
+@pytest.mark.parametrize("name", ["move", "completion", "messages", "questions", "toml", "sql"])
+def test_a_target_reads_at_least_one_input_whole(name):
+    read = []
+    for seed in TARGETS[name].seeds():
+        try:
+            TARGETS[name].read(seed.read_bytes())
+            read.append(seed.name)
+        except TARGETS[name].refusals:
+            pass
+    assert read
+
+
+def test_an_input_can_be_run_again_by_a_command(monkeypatch, capsys):
+    def again(name):
+        monkeypatch.setattr(sys, "argv", ["fuzz", "--again", name, str(CORPUS / "profile" / "small")])
+        main()
+
+    again("profile")
+    assert "as documented" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="no target 'x'"):
+        again("x")
+
+
+FOUND = [  # (target, what broke it, what it says now)
+    ("order", b"9" * 5000, "not JSON"),
+    ("order", b"[" * 100_000, "not JSON"),
+    ("toolscale", b'{"evaluation_criteria": {"actions": 3}}', "user_scenario is missing"),
+]
+
+
+@pytest.mark.parametrize("name, data, says", FOUND)
+def test_what_a_fuzzer_found_is_refused_in_words(name, data, says):
+    with pytest.raises(TARGETS[name].refusals, match=says):
+        TARGETS[name].read(data)
+
+
+def test_a_damaged_member_of_an_archive_and_a_name_that_is_no_text_in_a_table_are_refused():
+    archive = (CORPUS / "inspect" / "archive").read_bytes()
+    table = (CORPUS / "toolscale_table" / "table").read_bytes()
+    with pytest.raises(BadInput, match="cannot be unpacked"):
+        TARGETS["inspect"].read(archive.replace(b"\xabV*K-*", b"\xff\xff\xff\xff\xff\xff", 1))
+    with pytest.raises(BadInput, match="no Parquet file"):
+        TARGETS["toolscale_table"].read(table.replace(b"weather", b"weath\xe1r"))
+
+
+def test_a_record_that_contradicts_itself_is_not_taken_for_a_run(tmp_path):
+    row = json.loads((CORPUS / "messages" / "recorded").read_bytes())
+    row["trajectory"]["turns"][0]["calls"] = []
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(row), "utf-8")
+    with pytest.raises(BadInput, match="contradicts itself in turns"):
+        import_file(file, Journal(tmp_path))
+
+
+def test_a_time_that_no_span_can_hold_is_refused():
+    late = replace(trajectory(), finished_s=1e308)
+    with pytest.raises(BadInput, match="after 2554"):
+        spans(late)
