@@ -64,7 +64,7 @@ def test_a_dated_name_resolves_to_its_row_and_says_how(prices):
     code, out, _ = prices("resolve", "gpt-5-2025-08-07")
     assert code == 0
     assert "vendor (2026-11-03): $1.25 in, $10 out, $0.125 cached per million tokens — an alias of gpt-5" in out
-    assert "unpriced in deepinfra, nominal, openrouter, simulated, together: no row" in out
+    assert "unpriced in deepinfra, nominal, openrouter, simulated, together, turned: no row" in out
     (answer,) = json.loads(prices("resolve", "claude-opus-4-1-20250805", "--table", "vendor", "--json")[1])["tables"]
     assert (answer["row"], answer["by"]) == ("claude-opus-4-1", "rule")
 
