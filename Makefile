@@ -18,7 +18,7 @@ app: $(VENV)/app.stamp ## Set up everything and start the workbench (HOST=127.0.
 
 test: $(VENV)/dev.stamp ## Set up everything and run all tests (ARGS="-k play" passes options to pytest)
 	scripts/system-packages.sh
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/dev.stamp ## Lint, format check and types
 	$(BIN)/ruff check .
@@ -43,7 +43,7 @@ format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff format .
 
 notebooks: $(VENV)/app.stamp ## Open JupyterLab in notebooks/
-	$(BIN)/jupyter lab --notebook-dir=notebooks
+	ORCHESTRA_HOME="$${ORCHESTRA_HOME:-$(CURDIR)/.orchestra}" $(BIN)/jupyter lab --notebook-dir=notebooks
 
 clean: ## Remove the environment and caches; runs and weights stay
 	rm -rf $(VENV) $(VLLM) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

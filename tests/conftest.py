@@ -1,11 +1,35 @@
 """What all tests share."""
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # a worker a core: more threads would only wait for each other
+
 import pytest
 from browsing import chromium
 from hypothesis import settings
 
 settings.register_profile("any machine", deadline=None)  # a busy machine is no failure
 settings.load_profile("any machine")
+
+LONGEST = (
+    "notebooks", "benchmarks", "app_records_browser", "app_browser", "training_running", "app_live",
+    "app_training_browser", "app_tools_browser", "app_toolscale_browser", "train_cli", "app_bias_browser",
+    "app_evaluation_browser", "app_reward_browser", "app_long_browser", "app_runs",
+)  # fmt: skip
+"""The files that take longest, by their names after `test_`."""
+
+
+def pytest_xdist_auto_num_workers():
+    """One more than cores, since tests that wait for a page or a process leave a core free."""
+    if (told := os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")) is not None:
+        return int(told)
+    return min(8, len(os.sched_getaffinity(0)) + 1) if hasattr(os, "sched_getaffinity") else None
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first, or one of them would be left to a single worker at the end."""
+    place = {f"test_{name}": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from conftest import LONGEST
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -78,3 +79,8 @@ def test_every_script_and_file_that_a_command_needs_is_here():
     for name in needed:
         path = ROOT / (name.replace(".", "/", 1) + ".py" if name.startswith("scripts.") else name)
         assert path.exists(), name
+
+
+def test_the_files_that_start_first_are_there():
+    """A name that went stale would leave its file to the end, and one worker alone with it."""
+    assert [name for name in LONGEST if not (ROOT / "tests" / f"test_{name}.py").exists()] == []
