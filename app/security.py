@@ -4,6 +4,8 @@ A page of another site can send requests to 127.0.0.1, and can rebind its own na
 server on loopback answers to loopback names only, a changing request must come from our own
 pages, and each HTML page runs the scripts that we sent with it and no other: the policy lists
 their hashes, because Gradio writes its configuration into an inline script.
+
+Gradio's own routes take uploads, fetch addresses and hand out files; no page of ours asks for any, so they are closed.
 """
 
 import base64
@@ -17,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from orchestra_lib.hosts import LOOPBACK, hostname
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_CLOSED = re.compile(r"/(gradio_api|monitoring|openapi\.json|custom_component|run-history)(/|$)")
 _INLINE_SCRIPT = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL | re.IGNORECASE)
 
 
@@ -28,8 +31,15 @@ class Guard:
         self._loopback_only = host in LOOPBACK
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there are no sockets here, and one would not be kept to its own site
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if _CLOSED.match(scope["path"]):
+            await JSONResponse({"error": "there is nothing here; see /api/docs"}, 404)(scope, receive, send)
             return
         refusal = self._refusal(scope["method"], Headers(scope=scope))
         if refusal:
@@ -41,12 +51,15 @@ class Guard:
         host = headers.get("host", "")
         if self._loopback_only and hostname(host) not in LOOPBACK:
             return f"this workbench answers to localhost only, not to {host!r}; start it with --host to serve others"
+        own = headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
         if method in _SAFE_METHODS:
-            return None
+            # Another site may lead here; it may not have its page ask, not even for what it then cannot read.
+            led = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+            return None if own or led else "a page of another site cannot ask for anything here; open it by itself"
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             return f"a request from {origin!r} cannot change anything here; use the workbench's own pages"
-        if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        if not own:
             return "a request from another site cannot change anything here; use the workbench's own pages"
         return None
 
@@ -84,9 +97,12 @@ class _Headed:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(raw=message["headers"])
+            for name in [name for name in headers if name.startswith("access-control-")]:
+                del headers[name]  # Gradio lets pages of other ports of this machine read its own
             headers.setdefault("x-content-type-options", "nosniff")
             headers.setdefault("referrer-policy", "no-referrer")
             headers.setdefault("x-frame-options", "DENY")
+            headers.setdefault("cross-origin-resource-policy", "same-origin")
             if headers.get("content-type", "").startswith("text/html"):
                 self._start = message
                 return
