@@ -69,14 +69,16 @@ def machine(home: Path, environ: Mapping[str, str] = os.environ) -> Iterator[Fin
 
 def _home(home: Path) -> Iterator[Finding]:
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         yield fail("home", f"{home} cannot be made ({error.strerror})", "name another folder in ORCHESTRA_HOME")
         return
-    if os.access(home, os.W_OK):
-        yield ok("home", str(home))
-    else:
+    if not os.access(home, os.W_OK):
         yield fail("home", f"{home} cannot be written", "name another folder in ORCHESTRA_HOME")
+    elif home.stat().st_mode & 0o077:
+        yield warn("home", f"{home} is open to others on this machine", f"chmod 700 {home}, unless they should read it")
+    else:
+        yield ok("home", str(home))
     free = shutil.disk_usage(home).free
     words, remedy = f"{free / 1e9:,.1f} GB free", f"make room, or move {home} (ORCHESTRA_HOME)"
     bad = fail if free < LITTLE_BYTES else warn

@@ -41,12 +41,16 @@ COLUMNS: Mapping[str, pa.DataType] = {
 """The columns of a table, typed once, so that no file's content decides its schema. Unknown is null."""
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How a formula begins, also in the full width of East Asian keyboards, which some spreadsheets take for the same."""
+
+
 def answer_bytes(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> bytes:
     """The result of a query as a CSV or a Parquet file. A column that no one type fits becomes text."""
     if form == "csv":
         text = StringIO(newline="")
         writer = csv.writer(text)
-        writer.writerow(columns)
+        writer.writerow([_inert(name) for name in columns])
         writer.writerows([_inert(value) for value in row] for row in rows)
         return text.getvalue().encode("utf-8", "replace")
     names = [name if name not in columns[:place] else f"{name}_{place}" for place, name in enumerate(columns)]
@@ -83,7 +87,7 @@ def _drained(text: StringIO) -> str:
 
 def _inert(value: Any) -> Any:
     """Spreadsheets run a cell that begins like a formula: an apostrophe keeps it text."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def parquet(trajectories: Iterable[Trajectory]) -> Iterator[bytes]:

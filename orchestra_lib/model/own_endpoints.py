@@ -242,7 +242,7 @@ def _write(home: Path, change: Callable[[TOMLDocument], None]) -> None:
     try:
         document = tomlkit.parse(file.read_text("utf-8")) if file.is_file() else tomlkit.document()
         change(document)
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft.write_text(tomlkit.dumps(document), "utf-8")
         Catalogue.read([*sorted(SHIPPED.glob("*.toml")), draft])
         draft.replace(file)

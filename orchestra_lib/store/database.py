@@ -52,7 +52,7 @@ def open_database(home: Path) -> Database:
     that a newer workbench made, `StoreFault` when the home folder cannot be made.
     """
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)  # runs are nobody else's to read
     except OSError as error:
         raise StoreFault(f"cannot make the folder {home}: {error.strerror}") from error
     note = None

@@ -115,7 +115,7 @@ def write_entry(home: Path, name: str, entry: ServerEntry | None) -> None:
     """Put a server into the file, or take it out with None; comments stay. Raises `StoreFault`."""
     file, draft = home / FILE, home / f".{FILE}.new"
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         document = tomlkit.parse(file.read_text("utf-8")) if file.is_file() else tomlkit.document()
         servers: Any = document.setdefault("servers", tomlkit.table(is_super_table=True))
         if entry is None:
