@@ -1,5 +1,6 @@
 """What the Evaluation page shows of stored reports: sheets of plain words, and where each figure leads."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -11,8 +12,6 @@ from orchestra_lib.evaluation.joint import PERCENT, JointRow, StudyReport
 from orchestra_lib.evaluation.report import EvaluationReport
 from orchestra_lib.evaluation.sheets import Sheet, joint_sheet, part_sheets, published_sheets
 from orchestra_lib.record import record
-
-_OLD = "it was written by another version of the workbench; run its command again, which plays nothing anew"
 
 
 @record
@@ -33,7 +32,24 @@ def read(name: str, data: Mapping[str, Any]) -> Found:
         report = from_data(data, EvaluationReport, where=name)
         return Found(name=name, study=None, parts=(("", report),))
     except BadInput:
-        raise BadInput(f"the report {name!r} cannot be shown: {_OLD}") from None
+        raise BadInput(
+            f"the report {name!r} was written by another version of the workbench and cannot be shown; its runs are "
+            f"kept, and {_remedy(data)} writes it anew without playing any"
+        ) from None
+
+
+def _remedy(data: Mapping[str, Any]) -> str:
+    """The command that made a report, as far as the report tells."""
+    if isinstance(command := data.get("command"), str) and command:
+        return f"`{command}`"
+    suite, lines = data.get("suite"), data.get("lines")
+    if not isinstance(suite, str) or not isinstance(lines, list):
+        return "the command that made it"
+    names = [line["orchestrator"] for line in lines if isinstance(line, Mapping) and "orchestrator" in line]
+    words = shlex.join(
+        ["orchestra", "eval", suite, *(part for name in names for part in ("--orchestrator", str(name)))]
+    )
+    return f"`{words}`, with the other options that it had,"
 
 
 def summary(found: Found) -> dict[str, Any]:
@@ -92,12 +108,14 @@ def _joint(study: StudyReport) -> dict[str, Any]:
     return {**_plain(sheet), "rows": rows}
 
 
-def _leads(study: StudyReport, row: JointRow, at: int) -> dict[str, str]:
-    """The runs behind a figure that is of one suite; one over several suites has no single list."""
+def _leads(study: StudyReport, row: JointRow, at: int) -> dict[str, Any]:
+    """The runs behind a figure: of its suite, or of each suite that it is a mean over."""
     parts = [one.report for one in study.parts if one.variant == row.variant]
     name = study.columns[at].name.partition(": ")[0]
-    of = [one for one in parts if len(parts) == 1 or one.suite == name or study.columns[at].name == one.suite]
-    return {"href": _runs(of[0], row.orchestrator)} if len(of) == 1 else {}
+    of = [one for one in parts if len(parts) == 1 or one.suite in (name, study.columns[at].name)] or parts
+    if len(of) == 1:
+        return {"href": _runs(of[0], row.orchestrator)}
+    return {"links": [{"text": one.suite, "href": _runs(one, row.orchestrator)} for one in of]}
 
 
 def _bar(figure: Figure, unit: str) -> dict[str, Any]:

@@ -60,6 +60,27 @@ def test_reports_are_listed_and_each_figure_leads_to_its_runs(stored):
         assert {one["orchestrator"] for one in behind["rows"]} == {"oracle"}
 
 
+def test_a_mean_over_suites_leads_to_the_runs_of_each(tmp_path):
+    files = []
+    for name, count in (("few", 1), ("many", 2)):
+        (tmp_path / name).mkdir()
+        files.append(questions(tmp_path / name, count).rename(tmp_path / f"{name}.jsonl"))
+    suites = load_suites([str(file) for file in files], tmp_path)
+    name = kept(tmp_path, "main", suites, others=Others(one=Scripted(["42"], name="one")), names=("one",))
+    with client(tmp_path) as web:
+        (cells,) = web.get(f"/api/evaluations/{name}").json()["blocks"][0]["sheets"][0]["rows"]
+        assert [cell["text"] for cell in cells if not {"href", "links"} & cell.keys()] == [
+            cells[0]["text"],
+            cells[-1]["text"],
+        ]
+        (*_, mean) = (cell for cell in cells if "links" in cell)
+        behind = [web.get(link["href"].replace("/trajectories", "/api/trajectories")).json() for link in mean["links"]]
+    assert [(link["text"], len(found["rows"])) for link, found in zip(mean["links"], behind, strict=True)] == [
+        ("few", 1),
+        ("many", 2),
+    ]
+
+
 def test_published_figures_are_apart_from_ones_own(stored):
     home, name = stored
     with client(home) as web:
@@ -90,9 +111,10 @@ def test_a_report_of_another_version_says_so_and_hides_no_other(tmp_path):
     good = kept(tmp_path, None, suites, others=others, names=("one",))
     old = tmp_path / "evaluations" / "old"
     old.mkdir()
-    (old / "report.json").write_text('{"id": "ev-1", "lines": []}', "utf-8")
+    (old / "report.json").write_text('{"suite": "gsm8k", "lines": [{"orchestrator": "a b"}]}', "utf-8")
     with client(tmp_path) as web:
         rows = {row["name"]: row for row in web.get("/api/evaluations").json()}
         assert "another version" in rows["old"]["problem"]
+        assert "`orchestra eval gsm8k --orchestrator 'a b'`, with" in rows["old"]["problem"]
         assert rows[good]["orchestrators"] == ["one"]
         assert web.get("/api/evaluations/old").status_code == 400

@@ -84,8 +84,14 @@ function sheet(one, level = "h3") {
   return [el(level, { text: plain(one.title) }), table(plain(one.title), one.head.map(plain), rows), notes(one.notes)];
 }
 
-function cell({ text, href, bar }) {
-  return [href ? el("a", { href, text: plain(text) }) : plain(text), bar ? interval(bar) : null];
+function cell({ text, href, bar, links }) {
+  return [href ? el("a", { href, text: plain(text) }) : plain(text), bar ? interval(bar) : null, links ? ofEach(links) : null];
+}
+
+/** The runs behind a figure over several suites, suite by suite. */
+function ofEach(links) {
+  const each = links.map(({ text, href }, at) => [at ? ", " : "", el("a", { href, text: plain(text) })]);
+  return el("small", { class: "ev-each" }, "runs: ", each);
 }
 
 /** A share with its interval on a line from 0 to 100 %; the words beside it say the same. */
