@@ -13,6 +13,7 @@ from typing import Any
 from judging import Judge
 
 from orchestra_lib.errors import BadInput, Fault, ProviderFault
+from orchestra_lib.experts import Experts
 from orchestra_lib.generation import Channel, Delta, Estimate, Generation
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.pricing import Attempt, Usage
@@ -178,6 +179,7 @@ class ScriptedRoster:
         self.weights: tuple[WeightsStatus, ...] = ()
         self.judges = {"fair": Judge()}
         self.mcp = McpServers(Path("no such folder"), {})
+        self.experts = Experts(Path("no such folder"), {}, self.chat_model)
 
     def orchestrators(self) -> tuple[Offer, ...]:
         waits = "its weights are arriving, 682 of 1,100 MB"

@@ -4,14 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
-from toolbench import ToolRoster
+from toolbench import tools_client
 
-from app import api, tools_api
-from app.runs import RunManager
 from orchestra_lib.toolkit.mcp.entry import FILE, Listing, Offered, ServerEntry, write_entry, write_listing
-from orchestra_lib.workbench import Workbench
 
 SERVER = str(Path(__file__).parent / "mcp_server.py")
 
@@ -23,14 +18,8 @@ def client(tmp_path):
     for name, command in commands.items():
         write_listing(tmp_path, name, Listing(tools=(add,), refused={"far": "it refers elsewhere"}))
         write_entry(tmp_path, name, ServerEntry(command=command, call_usd=0.5))
-    workbench = Workbench(tmp_path, roster=ToolRoster(tmp_path))
-    app = FastAPI()
-    api.install(app, workbench, RunManager(workbench))
-    app.include_router(tools_api.router(workbench), prefix="/api")
-    with TestClient(app, raise_server_exceptions=False) as client:
-        client.home = tmp_path
+    with tools_client(tmp_path) as client:
         yield client
-    workbench.store.close()
 
 
 def test_servers_are_listed_and_their_tools_stand_in_the_catalogue_with_their_price(client):
@@ -65,10 +54,6 @@ def test_a_server_is_removed_and_none_can_be_added(client):
 
 def test_a_broken_file_is_said_and_the_rest_of_the_page_stays(tmp_path):
     (tmp_path / FILE).write_text("[servers.x]\ncommand = 5\n", "utf-8")
-    workbench = Workbench(tmp_path, roster=ToolRoster(tmp_path))
-    app = FastAPI()
-    app.include_router(tools_api.router(workbench), prefix="/api")
-    with TestClient(app) as client:
+    with tools_client(tmp_path) as client:
         assert "command" in client.get("/api/mcp").json()["broken"]
         assert client.get("/api/tools").json()["rows"]
-    workbench.store.close()

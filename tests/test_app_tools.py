@@ -3,25 +3,13 @@
 import time
 
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
-from toolbench import ToolRoster, lab
-
-from app import api, tools_api
-from app.runs import RunManager
-from orchestra_lib.workbench import Workbench
+from toolbench import lab, tools_client
 
 
 @pytest.fixture
 def client(tmp_path):
-    workbench = Workbench(tmp_path, roster=ToolRoster(tmp_path, fetch_s=0.1))
-    app = FastAPI()
-    api.install(app, workbench, RunManager(workbench))
-    app.include_router(tools_api.router(workbench), prefix="/api")
-    with TestClient(app, raise_server_exceptions=False) as client:
-        client.home = tmp_path
+    with tools_client(tmp_path, fetch_s=0.1) as client:
         yield client
-    workbench.store.close()
 
 
 def rows(client, **more):

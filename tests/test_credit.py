@@ -14,6 +14,7 @@ from orchestra_lib.evaluation.credit import ALL, cheap_of, sets_of
 from orchestra_lib.profile import price_table
 from orchestra_lib.store.store import Store
 
+OPTIONS = ("--tools", "sim:small,sim:mid,sim:strongest", "--orchestrator", "strongest", "--orchestrator", "cheapest")
 EXPERTS = {
     f"sim:{one.profile.name}": one for one in (expert("small", usd=0.1), expert("mid", usd=4), expert("big", usd=9))
 }
@@ -31,15 +32,7 @@ def credited(home, *options):
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     home = tmp_path_factory.mktemp("credit")
-    options = (
-        "--tools",
-        "sim:small,sim:mid,sim:strongest",
-        "--orchestrator",
-        "strongest",
-        "--orchestrator",
-        "cheapest",
-    )
-    return home, credited(home, *options)
+    return home, credited(home, *OPTIONS)
 
 
 def test_only_the_tool_that_is_called_has_credit(told):
@@ -91,16 +84,8 @@ def test_what_needed_more_is_what_no_set_of_cheap_tools_solved(told):
 
 def test_it_goes_on_where_it_was_and_plays_nothing_twice(told):
     home, report = told
-    options = (
-        "--tools",
-        "sim:small,sim:mid,sim:strongest",
-        "--orchestrator",
-        "strongest",
-        "--orchestrator",
-        "cheapest",
-    )
     before = len(list((home / "journals").iterdir()))
-    assert credited(home, *options) == report
+    assert credited(home, *OPTIONS) == report
     assert len(list((home / "journals").iterdir())) == before
 
 

@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from scripted_workbench import HOSTILE, ScriptedRoster, spec
 
+from app import api, tools_api
+from app.runs import RunManager
 from orchestra_lib.errors import BadInput
 from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.weights import WeightsStatus
@@ -18,6 +22,7 @@ from orchestra_lib.protocols import ToolResult
 from orchestra_lib.roster import Offer
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.toolkit.mcp.servers import McpServers
+from orchestra_lib.workbench import Workbench
 
 EVERY_KIND = {
     "type": "object",
@@ -148,3 +153,16 @@ def lab():
     yield f"http://127.0.0.1:{server.server_address[1]}/v1"
     server.shutdown()
     server.server_close()
+
+
+@contextmanager
+def tools_client(home, **options):
+    """The API of Tools & prices over a workbench with these tools, whose folder `client.home` is."""
+    workbench = Workbench(home, roster=ToolRoster(home, **options))
+    app = FastAPI()
+    api.install(app, workbench, RunManager(workbench))
+    app.include_router(tools_api.router(workbench), prefix="/api")
+    with TestClient(app, raise_server_exceptions=False) as client:
+        client.home = home
+        yield client
+    workbench.store.close()
