@@ -8,7 +8,7 @@ PORT ?= 7860
 MINUTES ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help app test check bench fuzz gpu vllm-check format notebooks clean
+.PHONY: help app test check docs bench fuzz gpu vllm-check format notebooks clean
 
 help: ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -37,6 +37,9 @@ gpu: $(VENV)/app.stamp ## Check training on a GPU, without any download (under 8
 
 vllm-check: $(VENV)/app.stamp $(VLLM)/stamp ## Play an episode against a real vLLM on the CPU (3.5 GB more; ARGS="--json")
 	$(BIN)/python -m scripts.vllm_check $(ARGS)
+
+docs: $(VENV)/dev.stamp ## Make docs/reference from --help and the docstrings
+	$(BIN)/python -m scripts.reference
 
 format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff check --fix .

@@ -86,7 +86,7 @@ def run(
     ] = None,
     assignment: Annotated[
         str | None,
-        typer.Option(help="A task in a domain, DOMAIN/ID or FILE.jsonl:ID: played and judged in the domain."),
+        typer.Option(help="A task in a domain, DOMAIN/ID or FILE.jsonl:ID, played and judged in the domain."),
     ] = None,
     user: Annotated[
         str | None, typer.Option(help="A model that plays the user of --assignment; rules do if left out.")
