@@ -101,14 +101,15 @@ class LocalSearch:
         return self._users[1]
 
 
-_FOR_BUILDERS = {"field_bugs.md"}
-"""Tables of names of tests: they hold every word and answer nobody's question."""
+_LEFT_OUT = {"field_bugs.md", "tutorial.md"}
+"""Tables of names of tests, which hold every word and answer nobody's question; questions with answers that were seen
+once, which would stand before their sources."""
 
 
 def _own_documents() -> Iterator[Passage]:
     """The README and docs of this workbench for its users; none where only the package is installed."""
     for path in [_ROOT / "README.md", *sorted((_ROOT / "docs").glob("*.md"))]:
-        if path.is_file() and path.name not in _FOR_BUILDERS:
+        if path.is_file() and path.name not in _LEFT_OUT:
             source = str(path.relative_to(_ROOT))
             for passage in split(path.read_text("utf-8"), title=path.stem, source=source, markdown=True):
                 yield replace(passage, names=("workbench", "Orchestra Workbench"))
