@@ -113,13 +113,16 @@ class Workbench:
         Raises `BadInput` here, before anything starts; `StoreFault` while iterating, when a record
         cannot be kept: the run is stopped then.
         """
-        return self._record(self._prepare(order, run_id or self._new_id(), visit), cancel or asyncio.Event())
+        return self._record(
+            self._prepare(order, run_id or self._new_id(), visit), cancel or asyncio.Event(), self._shelf.put
+        )
 
     def kind(self, order: Order) -> Callable[[Order, str, asyncio.Event], AsyncGenerator[Event, None]]:
         """`play` for many orders that differ from this one by task, reference, check and seed alone.
 
-        Who conducts, with which tools and at which prices, is looked up once and not for every run. Raises `BadInput`
-        as `play` does.
+        Who conducts, with which tools and at which prices, is looked up once and not for every run. A run that has
+        ended is in its journal; that all are in the store is for `stored` to see to. Raises `BadInput` as `play` does,
+        while iterating also the `StoreFault` of an earlier run that could not be stored.
         """
         first = self._prepare(order, self._new_id())
 
@@ -127,11 +130,17 @@ class Workbench:
             task = _task(order)
             grading.check_task(task)
             setting = replace(first.setting, run_id=run_id, started_at=self._now(), task=task, seed=order.seed)
-            return self._record(replace(first, setting=setting), cancel)
+            return self._record(replace(first, setting=setting), cancel, self._shelf.leave)
 
         return begin
 
-    async def _record(self, prepared: _Prepared, cancel: asyncio.Event) -> AsyncGenerator[Event, None]:
+    async def stored(self) -> None:
+        """Wait until every run of `kind` that has ended is in the store. Raises `StoreFault`."""
+        await self._shelf.settled()
+
+    async def _record(
+        self, prepared: _Prepared, cancel: asyncio.Event, store: Callable[[Trajectory], Awaitable[None]]
+    ) -> AsyncGenerator[Event, None]:
         setting, policy, tools = await self._restored(prepared), prepared.policy, prepared.tools
         log, kept, trajectory = EpisodeLog(setting, time.monotonic), list[Event](), None
         stream = loop.play(
@@ -162,7 +171,7 @@ class Workbench:
                         writer.close()
         finally:
             if kept:
-                await self._shelf.put(fold(kept) if trajectory is None else trajectory)
+                await store(fold(kept) if trajectory is None else trajectory)
 
     async def _graded(self, trajectory: Trajectory, *, after: Event) -> Graded:
         """The grade of a run that has just ended, while its journal is still open."""
@@ -283,10 +292,10 @@ class Workbench:
             table = replace(table, prices={**domain_prices(stage.world), **table.prices})
         if visit is not None:
             table = replace(table, prices={**table.prices, **_by_caller(visit)})
-        tools = self.roster.experts.told(tools, table)
+        if any(tool.spec.states_its_time for tool in tools):
+            tools = self.roster.experts.told(tools, table)
+            table = self.roster.experts.priced(table, [tool.spec for tool in tools])
         specs = tuple(tool.spec for tool in tools)
-        if any(spec.states_its_time for spec in specs):
-            table = self.roster.experts.priced(table, specs)
         if any(spec.third_party for spec in specs):
             table = self.roster.mcp.priced(table, specs)
         priced = [name for spec in specs for name in spec.priced_names] + (

@@ -107,6 +107,32 @@ def test_a_journal_that_cannot_be_written_stops_the_run(bench):
         play(bench, task="Say hi.")
 
 
+def play_kind(workbench, count):
+    async def collect():
+        order = Order(orchestrator="scripted", task="Say hi.")
+        begin = workbench.kind(order)
+        for number in range(count):
+            async for _ in begin(order, f"run-{number}", asyncio.Event()):
+                pass
+        await workbench.stored()
+
+    asyncio.run(collect())
+
+
+def test_runs_of_a_kind_are_in_the_store_once_it_is_asked_for(bench):
+    play_kind(bench, 3)
+    with bench.store._cursor() as cursor:  # its own lists would take in what it lacks
+        assert cursor.execute("SELECT count(*) FROM trajectories WHERE answer = 'hi'").fetchall() == [(3,)]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_run_of_a_kind_that_cannot_be_stored_is_told_and_stays_in_its_journal(bench, count):
+    bench.store.close()
+    with pytest.raises(StoreFault):
+        play_kind(bench, count)
+    assert fold(bench.journal.read("run-0")).answer == "hi"
+
+
 def test_run_ids_sort_by_time_and_differ():
     ids = [new_run_id() for _ in range(500)]
     assert len(set(ids)) == 500

@@ -84,7 +84,10 @@ class Conducting:
         except* Exception as errors:  # one line for whoever reads it, and a bug as a bug
             raise _first(errors) from None
         finally:
-            await asyncio.to_thread(self._tag)
+            try:
+                await self._workbench.stored()
+            finally:
+                await asyncio.to_thread(self._tag)
 
     def _free_id(self, cell: Cell, attempt: int) -> str:
         """What the next run of a cell is called: a kill may have left a journal without a single whole line."""

@@ -82,11 +82,12 @@ class LocalCells:
         judge, golden = self._plan.conditions.judge, cell.item.golden
         if seen.outcome is not None or seen.stop in NO_REWARD:
             return None
+        if judge is None and (self._scene is None or golden is None):
+            return None
+        await self._workbench.stored()  # or its rows without a grade might come after those with it
         if self._scene is not None and golden is not None:
             grade = await self._scene.verdict(golden, run_id)
             return await asyncio.to_thread(self._workbench.store.grade, run_id, grade)
-        if judge is None:
-            return None
         return await self._workbench.grade(run_id, Wish(by=f"model:{judge}"))
 
 

@@ -1,7 +1,8 @@
 """Putting finished runs into the query store: those that end together go in together.
 
 A transaction costs more than a run's rows, and of hundreds of runs at once many end in the same moment. Where several
-went in together more are about to end, and the next transaction gathers them for a moment.
+went in together more are about to end, and the next transaction gathers them for a moment. Their journals hold them
+already: whoever plays many need not wait for their rows, and asks at the end whether all are there.
 """
 
 import asyncio
@@ -11,6 +12,8 @@ from orchestra_lib.trajectory import Trajectory
 
 _GATHER_S = 0.05
 """So long after a transaction of several runs the next one begins at the earliest."""
+_LEFT = 1_000
+"""So many runs at most are left without anyone waiting for them: their trajectories fill memory until then."""
 _Waiting = tuple[Trajectory, "asyncio.Future[None]"]
 
 
@@ -23,16 +26,42 @@ class Shelf:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = False
         self._task: asyncio.Task[None] | None = None  # held, for a loop holds its tasks weakly
+        self._left: list[asyncio.Future[None]] = []
 
     async def put(self, trajectory: Trajectory) -> None:
         """Store a run, in place of an earlier one with its id. Raises `StoreFault`."""
+        await self._begin(trajectory)
+
+    async def leave(self, trajectory: Trajectory) -> None:
+        """`put` without waiting for it; `settled` does, and so does this once too many have been left.
+
+        Raises the `StoreFault` of one that was left before.
+        """
+        going = [one for one in self._left if not one.done() or one.exception() is not None]
+        failed = any(one.done() for one in going)
+        self._left = [*going, self._begin(trajectory)]
+        if failed or len(self._left) > _LEFT:
+            await self.settled()
+
+    async def settled(self) -> None:
+        """Wait for all that this loop has left. Raises the `StoreFault` of one of them."""
+        loop = asyncio.get_running_loop()
+        left = {one for one in self._left if one.get_loop() is loop}
+        if left:
+            await asyncio.wait(left)
+        self._left = [one for one in self._left if one not in left]
+        faults = [fault for one in left if (fault := one.exception()) is not None]
+        if faults:
+            raise faults[0]
+
+    def _begin(self, trajectory: Trajectory) -> "asyncio.Future[None]":
         loop = asyncio.get_running_loop()
         stored: asyncio.Future[None] = loop.create_future()
         self._waiting.append((trajectory, stored))
         if not self._busy or self._loop is not loop:
             self._loop, self._busy = loop, True
             self._next(loop)
-        await stored
+        return stored
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._loop is loop:
