@@ -3,7 +3,7 @@
 import urllib.error
 import urllib.request
 
-from orchestra_lib.cli.terminal import print_json, print_table
+from orchestra_lib.cli.terminal import print_json, print_table, printable
 from orchestra_lib.codec import to_data
 from orchestra_lib.paths import home
 from orchestra_lib.roster import Roster
@@ -28,9 +28,9 @@ def _print(made: Plan) -> None:
         print_table((heading, "", "how it comes about"), [(row.name, row.value, row.how) for row in rows])
         print()
     for remark in made.remarks:
-        print(f"note: {remark}")
+        print(printable(f"note: {remark}"))
     for problem in made.problems:
-        print(f"problem: {problem}")
+        print(printable(f"problem: {problem}"))
     if not made.problems:
         print("nothing stands in its way")
 

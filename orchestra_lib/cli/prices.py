@@ -216,7 +216,9 @@ def bill(
     part = "" if share["fraction"] is None else f" ({share['fraction']:.0%} the orchestrator)"
     nominal = ", nominal: nobody is billed" if prices["nominal"] else ""
     known = "" if data["cost_usd"] is not None else f", {dollars(data['known_usd'])} of it known"
-    print(f"\n{dollars(data['cost_usd'])}{known}{part} under {prices['table']} of {prices['dated']}{nominal}")
+    print(
+        printable(f"\n{dollars(data['cost_usd'])}{known}{part} under {prices['table']} of {prices['dated']}{nominal}")
+    )
     print(f"{seconds(data['latency_s'])} from start to end, the attempts together {seconds(data['busy_s'])}")
     if data["judge"]:
         print(f"judge, not part of the run: {dollars(data['judge']['cost_usd'])}")

@@ -11,7 +11,17 @@ from typing import Annotated
 import typer
 
 from orchestra_lib.cli.options import Json, StorePlace, Tag, Training, TrainingRun, TrainingStep, opened
-from orchestra_lib.cli.terminal import call_time, dollars, note, one_line, print_json, print_table, printable, seconds
+from orchestra_lib.cli.terminal import (
+    call_time,
+    dollars,
+    escaped,
+    note,
+    one_line,
+    print_json,
+    print_table,
+    printable,
+    seconds,
+)
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import order_of, to_toml
 from orchestra_lib.errors import BadInput
@@ -84,14 +94,14 @@ def show(
     with opened(store) as there:
         trajectory = there.get(run_id)
     if config:
-        print(to_toml(order_of(trajectory.setting)))
+        print(escaped(to_toml(order_of(trajectory.setting))))
         return
     data = report(trajectory)
     if json:
         print_json(data)
         return
     print(printable(f"{data['task']}\n{data['orchestrator']} · {data['status']} · {data['started_at']} · {run_id}"))
-    print(f"{dollars(data['cost_usd'])} · {seconds(data['latency_s'])} · {data['sentence']}")
+    print(printable(f"{dollars(data['cost_usd'])} · {seconds(data['latency_s'])} · {data['sentence']}"))
     for call, placed in zip(data["calls"], trajectory.calls, strict=True):
         arguments = call["arguments"] if call["arguments"] is not None else call["arguments_text"]
         cost, time = dollars(call["cost_usd"]), call_time(placed, trajectory.setting)

@@ -219,7 +219,7 @@ def _show(reports: Sequence[RewardReport], rollouts: Sequence[Rollout], table: P
         spread = "" if report.std is None else f", std {report.std:.3f} (n - 1)"
         mean = "" if report.mean is None else f" · mean {report.mean:.3f}{spread}"
         name = f"{report.group}: " if report.group else ""
-        print(f"\n{name}{report.mode} · {report.size} compared{mean}")
+        print(printable(f"\n{name}{report.mode} · {report.size} compared{mean}"))
     if table is not None:
         print(
             printable(

@@ -53,13 +53,18 @@ def print_json_rows(rows: Iterable[Any]) -> None:
     print("[]" if lead == "[" else "\n]")
 
 
+def escaped(text: str) -> str:
+    """JSON or TOML, whose strings spell in escapes what could move, colour, hide or reorder."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def _json(data: Any) -> str:
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", spoken(data, indent=2, default=str))
+    return escaped(spoken(data, indent=2, default=str))
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns to stdout, the last one as wide as it likes."""
-    table = [list(head), *[[printable(cell) for cell in row] for row in rows]]
+    table = [[printable(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]
     for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
