@@ -1,24 +1,21 @@
 """The benchmark of learning runs on the shipped checkpoints. What it finds at full size stands in benchmarks/README."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-SEED = "0"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import learning  # benchmarks are no installed package
 
 
 @pytest.mark.timeout(300)
-def test_the_shipped_checkpoints_are_measured_beside_rules_and_the_oracle():
-    command = [sys.executable, "-m", "benchmarks.learning", "--quick", "--json", "--seeds", SEED]
-    environ = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environ)
-    assert done.returncode == 0, done.stderr
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+def test_the_shipped_checkpoints_are_measured_beside_rules_and_the_oracle(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["learning", "--quick", "--json", "--seeds", "0"])
+    learning.main()
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     figures, claims = [one for one in lines if "kind" in one], [one for one in lines if "holds" in one]
     assert {one["contestant"] for one in figures} == {
         "always strongest", "always cheapest", "random", "conductor", "oracle", "warm start", "trained",

@@ -1,26 +1,29 @@
 """Benchmarks of routers: contestants play the same held-out tasks, or choose among outcomes that were recorded."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import recorded_routers, routers  # benchmarks are no installed package
 
 
-def told(*command):
-    done = subprocess.run(
-        [sys.executable, "-m", *command, "--quick", "--json"], capture_output=True, text=True, cwd=ROOT, timeout=280
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+@pytest.fixture
+def told(monkeypatch, capsys):
+    def run(benchmark, *options):
+        monkeypatch.setattr(sys, "argv", [benchmark.__name__, *options, "--quick", "--json"])
+        benchmark.main()
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
 
 
 @pytest.mark.timeout(300)
-def test_contestants_are_compared_on_the_same_simulated_tasks():
-    rows = told("benchmarks.routers", "--orchestrators", "cheapest", "knn-router", "oracle", "--beside", "oracle")
+def test_contestants_are_compared_on_the_same_simulated_tasks(told):
+    rows = told(routers, "--orchestrators", "cheapest", "knn-router", "oracle", "--beside", "oracle")
     by = {(row["preference"], row["orchestrator"]): row for row in rows}
     assert len(by) == 9
     assert all(row["simulated"] and row["tasks"] == row["runs"] == 8 for row in rows)
@@ -35,8 +38,8 @@ def test_contestants_are_compared_on_the_same_simulated_tasks():
     )
 
 
-def test_routers_choose_between_recorded_outcomes_of_real_models():
-    rows = {(row["preference"], row["router"]): row for row in told("benchmarks.recorded_routers")}
+def test_routers_choose_between_recorded_outcomes_of_real_models(told):
+    rows = {(row["preference"], row["router"]): row for row in told(recorded_routers)}
     for wish in ("outcome", "cost"):
         assert rows[wish, "always coder"]["to_coder"] == 1.0
         best = rows[wish, "best"]["figures"]["accuracy"]["mean"]

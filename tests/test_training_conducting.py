@@ -9,11 +9,13 @@ import pytest
 
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import fold
+from orchestra_lib.limits import Limits
 from orchestra_lib.simulated_tasks import simulated_task
 from orchestra_lib.training.conducting import TrainedPolicies, join
 from orchestra_lib.workbench import Order, Workbench
 
 TASK = simulated_task(7, 12)
+FEW = Limits(max_turns=8)  # it has learned nothing, and does not come to an end by itself
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,7 @@ def test_to_list_them_needs_no_torch(home):
 
 
 def test_it_conducts_the_simulated_experts_that_nobody_had_to_name(bench):
-    run = played(bench, task=TASK.text, seed=3)
+    run = played(bench, task=TASK.text, seed=3, limits=FEW)
     assert run.setting.orchestrator == "trained:mine"
     assert {spec.name for spec in run.setting.tools} >= {"sim_strongest", "sim_small", "sim_mid"}
     assert all(spec.simulated for spec in run.setting.tools)
@@ -78,12 +80,12 @@ def test_it_conducts_the_simulated_experts_that_nobody_had_to_name(bench):
 def test_the_same_seed_makes_the_same_moves_also_beside_others(bench):
     async def both():
         async def one():
-            order = Order(orchestrator="trained:mine", task=TASK.text, seed=3)
+            order = Order(orchestrator="trained:mine", task=TASK.text, seed=3, limits=FEW)
             return fold([event async for event in bench.play(order)])
 
         return await asyncio.gather(one(), one())
 
-    alone = played(bench, task=TASK.text, seed=3)
+    alone = played(bench, task=TASK.text, seed=3, limits=FEW)
     said = [[turn.generation.token_ids for turn in run.turns] for run in (alone, *asyncio.run(both()))]
     assert said[0] == said[1] == said[2]
 
