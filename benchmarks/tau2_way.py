@@ -1,10 +1,11 @@
 """tau2-bench beside ours, where the user of the benchmark has it: our tasks in its form, and its own as it ships them.
 
-A domain of ours becomes tau2's `DB` as tau2 writes one, with a model for each record (what is nested in it stays plain,
-which spares tau2 work), and a toolkit whose tools run our own compiled operations on those records, without overlay,
-index or diff: so tau2 has the use of our operations. It replays the messages, replays the golden calls, and compares
-SHA-256 of both databases, as `EnvironmentEvaluator` does; nothing of it is changed. `Tau2Retail` is tau2 alone: its
-retail domain with its own tools, data and tasks. Written against v1.0.1.
+A domain of ours becomes tau2's `DB` as tau2 writes one, with models for its records and what is nested in them, and a
+toolkit of tools that change these models in place (`tau2_tools.py`): `Tau2Way`. `Lent` is the same with our compiled
+operations in its tools, on records of which what is nested stays plain: tau2 with the use of our engine, without
+overlay, index or diff. tau2 replays the messages, replays the golden calls, and compares SHA-256 of both databases, as
+`EnvironmentEvaluator` does; nothing of it is changed. `Tau2Retail` is tau2 alone: its retail domain with its own tools,
+data and tasks. Written against v1.0.1.
 """
 
 import copy
@@ -13,6 +14,7 @@ from importlib import import_module
 from types import SimpleNamespace
 
 from benchmarks.plain_state import PlainState
+from benchmarks.tau2_tools import PlainTools, Room, models_of
 from orchestra_lib.environment.operations import writes
 from orchestra_lib.environment.schema import FieldType
 
@@ -73,11 +75,11 @@ class _Modelled(PlainState):
 
 
 class Tau2Way:
-    """One world under tau2's evaluator."""
+    """One world under tau2's evaluator, with tools of its own."""
 
     def __init__(self, lib, world):
         self._lib, self._world, self._text = lib, world, json.dumps(world.records)
-        self._models = {table.name: _model(lib, table) for table in world.domain.tables}
+        self._models, self._make = self._export(lib, world)
         tables = {name: (dict[str, one], ...) for name, one in self._models.items()}
         self._db = lib.create_model("Db", __base__=lib.DB, **tables)
         changing = set(writes(world.domain))
@@ -87,12 +89,17 @@ class Tau2Way:
         }
         self._kit = type("Kit", (lib.ToolKitBase,), tools)
 
+    def _export(self, lib, world):
+        """The models by table, and what makes the function that runs a tool over a database."""
+        models = {one.name: models_of(lib, one.fields, f"{one.one.title()}Record") for one in world.domain.tables}
+        tools = PlainTools(world.domain)
+        return models, lambda db: Room(tools, db, models).run
+
     def environment(self, solo_mode=False):
         """A fresh environment: tau2's way is to read the database anew."""
         db = self._db.model_validate(json.loads(self._text))
         kit = self._kit(db)
-        state = _Modelled(self._world.domain, db, self._models)
-        kit.run = lambda name, arguments: self._world.operations.run(state, name, arguments)
+        kit.run = self._make(db)
         return self._lib.Environment(domain_name=self._world.domain.name, policy="", tools=kit)
 
     def played(self, calls):
@@ -120,6 +127,19 @@ class Tau2Way:
         criteria = self._lib.EvaluationCriteria(actions=actions)
         scenario = self._lib.UserScenario(instructions="")
         return self._lib.Task(id="drawn", user_scenario=scenario, evaluation_criteria=criteria)
+
+
+class Lent(Tau2Way):
+    """The same with our operations in its tools."""
+
+    def _export(self, lib, world):
+        models = {one.name: _model(lib, one) for one in world.domain.tables}
+
+        def make(db):
+            state = _Modelled(world.domain, db, models)
+            return lambda name, arguments: world.operations.run(state, name, arguments)
+
+        return models, make
 
 
 def _tool(name):
