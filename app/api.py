@@ -169,7 +169,7 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
 
 async def _events(runs: RunManager, run_id: str) -> list[Event]:
     try:
-        return await asyncio.to_thread(runs.events, run_id)
+        return await asyncio.to_thread(runs.beginning, run_id)
     except BadInput as error:
         raise NotFound(str(error)) from None
 

@@ -3,7 +3,7 @@
 import asyncio
 import bisect
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 from app import views
 from orchestra_lib import codec
@@ -23,18 +23,16 @@ class Frame:
     streamed: bool = False
 
 
-def frames(events: list[Event], after: int = 0) -> list[Frame]:
+def frames(events: list[Event], after: int = 0) -> Iterator[Frame]:
     """A stored run as the frames with a number above `after` that a viewer of the live run got, without streamed text.
 
     The bills on the way are left out, since they come all at once: the first has one and the last.
     """
     trajectory: Trajectory | None = None
-    made: list[Frame] = []
     for event in events:
         trajectory = apply(trajectory, event)
         if event.seq > after:
-            made.append(_frame(event, trajectory, billed=event is events[0] or event is events[-1]))
-    return made
+            yield _frame(event, trajectory, billed=event is events[0] or event is events[-1])
 
 
 def _frame(event: Event, trajectory: Trajectory, *, billed: bool | None = None) -> Frame:

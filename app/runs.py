@@ -12,12 +12,14 @@ import logging
 from app.liverun import LiveRun
 from app.queue import MAX_QUEUED, Queue, Ticket
 from orchestra_lib.errors import BadInput, NewerSchema, OrchestraError
-from orchestra_lib.event import Event, RunStarted, fold
+from orchestra_lib.event import Event, RunFinished, RunStarted, fold
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.unfolding import unfold
 from orchestra_lib.workbench import Order, Workbench, new_run_id
 
 MAX_RUNNING = 16
+_AT_FIRST = 200
+"""Events that a viewer of a stored run gets before the rest is read: more than fill a screen."""
 log = logging.getLogger(__name__)
 
 
@@ -89,6 +91,17 @@ class RunManager:
         """
         kept = self._kept(run_id)
         return unfold(kept) if isinstance(kept, Trajectory) else kept
+
+    def beginning(self, run_id: str) -> list[Event]:
+        """The first of those events, for whoever wants to see something at once. Raises as `events`."""
+        try:
+            kept = self._workbench.journal.beginning(run_id, _AT_FIRST)
+        except NewerSchema:
+            raise
+        except BadInput:
+            kept = []
+        at_end = any(isinstance(event, RunFinished) for event in kept)  # grades may follow the last of them
+        return self.events(run_id) if not kept or (at_end and len(kept) == _AT_FIRST) else kept
 
     def is_written(self, run_id: str) -> bool:
         """Whether some process, such as a command line, is still writing this run."""

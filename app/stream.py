@@ -7,6 +7,7 @@ middle), `queued` (the place of a run that waits), `never` (it was taken out bef
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from itertools import islice
 from typing import Any
 
 from app.liverun import Frame, LiveRun, frames
@@ -17,6 +18,8 @@ from orchestra_lib.event import Event, RunFinished
 
 _PING = ": still here\n\n"
 _TAIL_S = 1.0
+_AT_ONCE = 200
+"""So many frames of a stored run are made before they are sent."""
 
 
 async def queued(runs: RunManager, ticket: Ticket, after: int) -> AsyncIterator[str]:
@@ -43,11 +46,16 @@ async def live(run: LiveRun, after: int) -> AsyncIterator[str]:
 
 
 async def stored(runs: RunManager, run_id: str, events: list[Event], after: int) -> AsyncIterator[str]:
-    """A run from its journal; while another process still writes it, the stream goes on with what it adds."""
+    """A run from its journal, of which `events` are the beginning or all.
+
+    While another process still writes it, the stream goes on with what it adds.
+    """
     while True:
-        for frame in await asyncio.to_thread(frames, events, after):
-            after = frame.seq
-            yield _message(frame)
+        made = frames(events, after)
+        while part := await asyncio.to_thread(lambda made=made: list(islice(made, _AT_ONCE))):
+            for frame in part:
+                after = frame.seq
+                yield _message(frame)
         if any(isinstance(event, RunFinished) for event in events):
             break
         going_on = await asyncio.to_thread(runs.is_written, run_id)

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from episodes import events
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playing import Echo, events_of
@@ -127,6 +128,24 @@ def test_what_a_viewer_is_sent_does_not_grow_with_the_run():
     assert max(sizes) < 6_000
     assert max(late) < 1.2 * max(early)
     assert sum(sizes) < 50 * 10_000
+
+
+@pytest.mark.parametrize("turns", [2, 70, 300])
+def test_a_long_stored_run_is_begun_at_once_and_told_whole_once(tmp_path, turns):
+    """What is sent first is the beginning; the rest follows, nothing twice, however long it is."""
+
+    async def sent():
+        async with manager(tmp_path) as runs:
+            kept = [event for event in events("run-1", turns=turns) if event.kind not in ("streamed", "call_started")]
+            runs._workbench.journal.put(kept)
+            first = runs.beginning("run-1")
+            parts = [part async for part in stream.stored(runs, "run-1", first, 0)]
+            return len(first), kept, [json.loads(one.split("data: ", 1)[1]) for one in parts if one.startswith("id: ")]
+
+    first, kept, told = asyncio.run(sent())
+    assert first == min(len(kept), 200)
+    assert [frame["seq"] for frame in told] == [event.seq for event in kept]
+    assert "bill" in told[-1]["derived"]
 
 
 @contextlib.contextmanager

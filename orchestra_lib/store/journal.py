@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 
@@ -211,6 +212,21 @@ class Journal:
         """The kept events of a run; see `load`."""
         return list(self.load(run_id).events)
 
+    def beginning(self, run_id: str, most: int) -> list[Event]:
+        """The first events of a run, at most so many: of a long one they are there long before all of it is read.
+
+        Raises as `load`.
+        """
+        path = self.path(run_id)
+        try:
+            with path.open("rb") as file:
+                lines = [line[:-1] for line in islice(file, most) if line.endswith(b"\n")]
+        except FileNotFoundError:
+            raise BadInput(f"there is no run {run_id!r}; `orchestra list` shows the runs") from None
+        except OSError as error:
+            raise StoreFault(f"cannot read the journal {path}: {error.strerror}") from error
+        return list(_events(lines, path, run_id))
+
     def load(self, run_id: str) -> Reading:
         """Read a journal, also while it is being written.
 
@@ -225,9 +241,7 @@ class Journal:
         except OSError as error:
             raise StoreFault(f"cannot read the journal {path}: {error.strerror}") from error
         *lines, torn = content.split(b"\n")
-        events = tuple(_event(line, f"{path} line {number}") for number, line in enumerate(lines, start=1))
-        if events and not (isinstance(events[0], RunStarted) and events[0].setting.run_id == run_id):
-            raise StoreFault(f"{path} line 1: not the start of run {run_id!r}")
+        events = _events(lines, path, run_id)
         return Reading(events=events, size_bytes=len(content) - len(torn), torn_bytes=len(torn))
 
     def trajectory(self, run_id: str) -> Trajectory | None:
@@ -347,6 +361,14 @@ class Journal:
 def _has_ended(reading: Reading) -> bool:
     """Grades may follow the end of a run, and a grade may be torn."""
     return any(isinstance(event, RunFinished) for event in reversed(reading.events))
+
+
+def _events(lines: Sequence[bytes], path: Path, run_id: str) -> tuple[Event, ...]:
+    """The events of the first lines of a run's journal. Raises `NewerSchema`, `StoreFault`."""
+    events = tuple(_event(line, f"{path} line {number}") for number, line in enumerate(lines, start=1))
+    if events and not (isinstance(events[0], RunStarted) and events[0].setting.run_id == run_id):
+        raise StoreFault(f"{path} line 1: not the start of run {run_id!r}")
+    return events
 
 
 def _event(line: bytes, where: str) -> Event:
