@@ -38,7 +38,7 @@ async def _entry(runs: RunManager, run_id: str) -> dict[str, Any]:
         trajectory = live.trajectory if live else await asyncio.to_thread(runs.trajectory, run_id)
     except BadInput as error:
         return {"id": run_id, "status": "gone", "why": str(error)}
-    seconds = live.elapsed_s if live else trajectory.finished_s
+    seconds = live.elapsed_s if live else trajectory.latency_s
     return {**views.running_view(trajectory), "status": str(trajectory.status), "seconds": seconds}
 
 

@@ -53,13 +53,14 @@ def _obstacle(fields: Mapping[str, Any], home: Path) -> str | None:
 
 
 def _comment(text: str) -> str:
-    """What a TOML file says of itself: the comment that it begins with."""
+    """What a TOML file says of itself: the first paragraph of the comment that it begins with."""
     lines = []
     for line in text.splitlines():
-        if not line.startswith("#"):
+        said = line.lstrip("# ").rstrip()
+        if not line.startswith("#") or not said:
             break
-        lines.append(line.lstrip("# ").rstrip())
-    return " ".join(lines)[:400]
+        lines.append(said)
+    return " ".join(lines)
 
 
 def launch_view(launch: Any) -> Data:

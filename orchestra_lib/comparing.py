@@ -26,7 +26,7 @@ def deltas(a: Trajectory, b: Trajectory, pairs: Sequence[Pair]) -> list[Data]:
     calls = ", ".join(f"{count} only in {side}" for count, side in zip(only, "AB", strict=True) if count)
     return [
         {"name": "Cost", "unit": "usd", "a": costs[0], "b": costs[1], "words": _ratio(*costs)},
-        _seconds(a.finished_s, b.finished_s),
+        _seconds(a.latency_s, b.latency_s),
         {"name": "Calls", "unit": "count", "a": len(a.calls), "b": len(b.calls), "words": calls or "the same calls"},
         {"name": "Tokens", "unit": "count", "a": tokens[0], "b": tokens[1], "words": _share(*tokens)},
         {"name": "Turns", "unit": "count", "a": len(a.turns), "b": len(b.turns), "words": _step(a, b)},

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from simulating import played
 
+from orchestra_lib.comparing import deltas
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.profilelist import load_profiles
 from orchestra_lib.simulated_tasks import simulated_task
@@ -30,6 +31,11 @@ def test_a_run_lasts_what_lists_and_rewards_count(run):
     assert as_stated(stretched).finished_s == pytest.approx(run.latency_s)
     for before, after in zip(run.calls, stretched.calls, strict=True):
         assert after.observation.latency_s == pytest.approx(before.stated_s)
+
+
+def test_a_comparison_counts_the_same_seconds(run):
+    time = {one["name"]: one for one in deltas(run, run, ())}["Time"]
+    assert (time["a"], time["b"]) == (run.latency_s, run.latency_s)
 
 
 def test_what_follows_a_turn_comes_after_its_longest_call(run):

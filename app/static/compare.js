@@ -117,7 +117,7 @@ class Compare {
       el(
         "div",
         { class: "wb-state lv-empty" },
-        el("h2", { text: side ? `${side} is not here` : "These two could not be compared" }),
+        el("h2", { text: side ? `${side} is not here` : this.query.size ? "These could not be compared" : "The runs could not be read" }),
         el("p", { text: side ? nowhere(side === "A" ? a : b) : asSentence(plain(error.message)) }),
         side
           ? el("a", { class: "wb-btn primary", href: `/compare?a=${encodeURIComponent(kept)}`, text: "Choose another" })

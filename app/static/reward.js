@@ -2,7 +2,7 @@
 // the server while a fader moves: rewardmath.js does what the library does.
 
 import { byId, el, put, svg } from "./dom.js";
-import { plain, plural } from "./format.js";
+import { asSentence, plain, plural } from "./format.js";
 import { simulatedBadge } from "./marks.js";
 import { startMenus } from "./menus.js";
 import { Charts } from "./rewardcharts.js";
@@ -63,13 +63,14 @@ class Reward {
   async groups() {
     try {
       this.known = (await getJson("/api/reward/groups")).groups;
+      this.problem = "";
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.known = [];
+      this.problem = asSentence(plain(error.message));
     }
-    drawGroups(byId("groups"), this.known);
+    drawGroups(byId("groups"), this.known ?? null, this.problem);
     const list = byId("group-list");
-    if (list) drawGroups(list, this.known);
+    if (list) drawGroups(list, this.known ?? null, this.problem);
   }
 
   // ---- without a group
@@ -101,7 +102,7 @@ class Reward {
         el("p", { class: "wb-note", text: "Three made-up rollouts whose ranks the two arithmetics turn round." }),
       ),
     );
-    drawGroups(list, this.known ?? null);
+    drawGroups(list, this.known ?? null, this.problem);
   }
 
   gone(error) {

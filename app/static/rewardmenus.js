@@ -8,9 +8,10 @@ import { RECORDED } from "./rewardlab.js";
 import { report } from "./rewardmath.js";
 import { fixed } from "./rewardwhy.js";
 
-/** The groups of the store into a list; null while they are not known yet. */
-export function drawGroups(host, groups) {
-  if (groups === null) return put(host, el("p", { class: "wb-note", text: "Looking for groups …" }));
+/** The groups of the store into a list; null while they are not known yet, or cannot be for the `problem`. */
+export function drawGroups(host, groups, problem = "") {
+  if (groups === null)
+    return put(host, el("p", { class: problem ? "wb-alert bad" : "wb-note", text: problem || "Looking for groups …" }));
   const line = (group) =>
     el(
       "li",

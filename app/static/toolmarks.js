@@ -1,13 +1,13 @@
 // Marks of Tools & prices: whether an entry can be used, how far its weights are, what went wrong.
 
 import { el } from "./dom.js";
-import { bytes, count, plain, wait } from "./format.js";
+import { asSentence, bytes, count, plain, wait } from "./format.js";
 import { icon } from "./icons.js";
 
 export const BUSY = new Set(["fetching", "checking"]);
 
 export function alertOf(what, why) {
-  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${plain(what)} ` }), plain(why)));
+  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${plain(what)} ` }), asSentence(plain(why))));
 }
 
 /** Ready, off with the reason, or how far its weights are. */

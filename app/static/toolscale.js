@@ -73,6 +73,7 @@ class ToolScale extends Place {
   refused(what, error) {
     if (!(error instanceof Refused)) throw error;
     put(byId("problem"), alertOf(what, error.message));
+    byId("ts-view").querySelector(":scope > .wb-skel")?.remove();
   }
 
   /** An answer of the server that does not change while the page is open. */

@@ -76,6 +76,7 @@ class Training extends Place {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       put(host, alertOf(what, error.message));
+      byId("tn-view").querySelector(":scope > .wb-skel")?.remove();
       return undefined;
     }
   }

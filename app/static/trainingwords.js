@@ -104,10 +104,10 @@ export function alarmSpans(rows) {
   const spans = [];
   for (const row of rows)
     for (const text of row.alarms) {
-      const kind = text.split(":")[0];
+      const [kind, why = ""] = text.split(/:\s*(.*)/s);
       const last = spans.findLast((span) => span.kind === kind);
-      if (last && row.step - last.to <= 2) Object.assign(last, { to: row.step, full: text });
-      else spans.push({ kind, from: row.step, to: row.step, full: text });
+      if (last && row.step - last.to <= 2) Object.assign(last, { to: row.step, why });
+      else spans.push({ kind, from: row.step, to: row.step, why });
     }
   return spans;
 }
