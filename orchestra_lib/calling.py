@@ -198,12 +198,36 @@ async def _within(work: Awaitable[ToolResult], timeout_s: float) -> ToolResult:
     """The result of `work` in time, else `TimeoutError`; work that ignores its cancel is left behind."""
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({task}, timeout=timeout_s)
+        await ended(task, timeout_s)
         if not task.done():
             raise TimeoutError
         return task.result()
     finally:
         await put_down(task)
+
+
+async def ended(
+    task: "asyncio.Future[Any]", timeout_s: float | None, stop: "asyncio.Future[Any] | None" = None
+) -> None:
+    """Wait until the task has ended, or `stop` has, or the time is up: `asyncio.wait`, at less cost for every turn."""
+    loop = asyncio.get_running_loop()
+    news: asyncio.Future[None] = loop.create_future()
+
+    def wake(_: object = None) -> None:
+        if not news.done():
+            news.set_result(None)
+
+    awaited = [task] if stop is None else [task, stop]
+    for one in awaited:
+        one.add_done_callback(wake)
+    timer = None if timeout_s is None else loop.call_later(timeout_s, wake)
+    try:
+        await news
+    finally:
+        if timer is not None:
+            timer.cancel()
+        for one in awaited:
+            one.remove_done_callback(wake)
 
 
 async def put_down(task: "asyncio.Future[Any]") -> None:

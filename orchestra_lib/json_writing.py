@@ -5,22 +5,26 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+# Made once: `json.dumps` makes an encoder for every value that it writes in another way than its own.
+_PLAIN, _SORTED = (json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=sort) for sort in (False, True))
+_COMPACT, _COMPACT_SORTED = (
+    json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort)
+    for sort in (False, True)
+)
 
 
 def dumps(data: object, *, sort_keys: bool = False) -> str:
     """JSON for programs, compact. Raises ValueError for NaN and the infinities."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys)
-    return well_formed(text)
+    return well_formed((_COMPACT_SORTED if sort_keys else _COMPACT).encode(data))
 
 
 def spoken(
     data: object, *, indent: int | None = None, sort_keys: bool = False, default: Callable[[Any], Any] | None = None
 ) -> str:
     """JSON as models and people read it, with a space behind commas and colons; numbers that JSON lacks are null."""
-    if indent is None and not sort_keys and default is None:
+    if indent is None and default is None:
         try:
-            return well_formed(_PLAIN.encode(data))
+            return well_formed((_SORTED if sort_keys else _PLAIN).encode(data))
         except (ValueError, TypeError):  # a number that JSON lacks, or a mapping that is no dict
             pass
     text = json.dumps(_finite(data), ensure_ascii=False, indent=indent, sort_keys=sort_keys, default=default)

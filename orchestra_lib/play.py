@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from orchestra_lib import event as ev
 from orchestra_lib.budget import Budget
-from orchestra_lib.calling import GRACE_S, Caller, put_down
+from orchestra_lib.calling import GRACE_S, Caller, ended, put_down
 from orchestra_lib.episode_log import EpisodeLog
 from orchestra_lib.errors import Fault, ProviderFault, WeightsFault, WorldFault
 from orchestra_lib.event import Event
@@ -199,7 +199,7 @@ class _Episode:
         limit = self.setting.limits.time_s
         left = None if limit is None else max(0.0, limit - self.log.now())
         try:
-            await asyncio.wait({task, self.cancelled}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await ended(task, left, self.cancelled)
             if task.done() and not task.cancelled():
                 return task.result()
             raise _Stop(StopReason.CANCELLED if self.cancel.is_set() else StopReason.TIME_LIMIT)

@@ -163,7 +163,7 @@ class PriceTable:
     def find(self, name: str) -> Price | None:
         """The price of a model or tool; None when the table does not know it."""
         row = self.prices.get(name)
-        return self.resolve(name).price if row is None else row
+        return row if row is not None or not (self.aliases or self.rules) else self.resolve(name).price
 
     def resolve(self, name: str) -> Resolution:
         """The row for a model or tool, and why it is that row. A row wins over an alias, an alias over a rule."""

@@ -165,11 +165,14 @@ class Reader:
 
 
 def _first(text: str, tags: Iterable[str]) -> tuple[int, str] | None:
-    return min(((at, tag) for tag in tags if (at := text.find(tag)) >= 0), default=None)
+    found = [(at, tag) for tag in tags if (at := text.find(tag)) >= 0]
+    return min(found) if found else None
 
 
 def _half(text: str, tag: str) -> int:
     """How many characters at the end of `text` may begin `tag`."""
+    if tag[0] not in text[1 - len(tag) :]:  # most often
+        return 0
     return next((size for size in range(min(len(tag) - 1, len(text)), 0, -1) if text.endswith(tag[:size])), 0)
 
 
