@@ -87,7 +87,8 @@ export function tokenText(spent) {
   return `${count(spent.input_tokens + spent.output_tokens)} tok`;
 }
 
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const CONTROL =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u061c\u202a-\u202e\u2060-\u2069\ufeff]|\u{e0001}|[\u{e0020}-\u{e007f}]/gu;
 
 /**
  * Foreign text made harmless to read: control characters become visible signs, so that neither a
