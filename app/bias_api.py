@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.answers import NotFound
 from app.filtering import read_filter
 from orchestra_lib.bias import drift
-from orchestra_lib.bias_report import bias_report
+from orchestra_lib.bias_report import bias_flow, bias_report
 from orchestra_lib.codec import dumps, to_data
 from orchestra_lib.description_effects import effects
 from orchestra_lib.description_swaps import version_labels
@@ -30,7 +30,7 @@ MOST_RUNS = 100
 
 
 def router(workbench: Workbench) -> APIRouter:
-    """`GET /bias` with the filters of the trajectories list and slices, `GET /bias/runs` with a mark besides."""
+    """`GET /bias` with the filters of the trajectories list and slices, and what belongs to its charts and marks."""
     made = APIRouter(tags=["bias"])
 
     @made.get("/bias")
@@ -60,10 +60,18 @@ def router(workbench: Workbench) -> APIRouter:
         model: Annotated[list[str] | None, Query()] = None,
         path: Annotated[list[str] | None, Query()] = None,
         length: int | None = None,
+        upto: int | None = None,
+        came: str = "",
+        after: Annotated[str, Query(alias="next")] = "",
+        ended: str = "",
         aspect: str = "",
         rewritten: str = "",
     ) -> Response:
-        """The runs behind a mark, the latest first: of whom, calling one of these, whose first calls were these."""
+        """The runs behind a mark, the latest first: of whom, calling one of these, whose first calls were these.
+
+        With `came` or `next` those in which that one was called right before or after: `came` alone is the last call
+        of a run that `ended` so.
+        """
         scope = read_scope(request)
         marks: dict[str, Any] = {}
         if who:
@@ -73,8 +81,11 @@ def router(workbench: Workbench) -> APIRouter:
         for name, value in zip(("first", "second", "third"), path or (), strict=False):
             if value:
                 marks[name] = value
-        if length is not None:
-            marks["length"] = length
+        marks |= {name: calls for name, calls in (("length", length), ("upto", upto)) if calls is not None}
+        if came:
+            marks |= {"pair": [came, after]} if after else {"last": came}
+        if ended:
+            marks["status"] = ended
 
         def found() -> dict[str, Any]:
             sums = BiasSums(workbench.store, scope)
@@ -89,6 +100,13 @@ def router(workbench: Workbench) -> APIRouter:
             return {"count": count, "runs": list(rows)}
 
         return Response(dumps(await asyncio.to_thread(found)), media_type="application/json")
+
+    @made.get("/bias/flow")
+    async def flow(request: Request, who: str) -> Response:
+        """Whom an orchestrator calls after whom, over all calls of its runs."""
+        scope = read_scope(request)
+        found = await asyncio.to_thread(lambda: bias_flow(workbench.store, who, scope))
+        return Response(dumps(to_data(found)), media_type="application/json")
 
     @made.get("/bias/drift")
     async def drifted(run: str = "") -> Response:

@@ -99,6 +99,47 @@ class Result:
 
 
 @record
+class Slice:
+    """How much of an orchestrator's calls in one part of its runs went to the strongest.
+
+    `by` is kind, difficulty, domain or turn, `value` which one. `best` and `over` are as in a `Cell`.
+    """
+
+    by: str
+    value: str
+    orchestrator: str
+    strongest: Estimate
+    best: float | None
+
+    @property
+    def over(self) -> bool:
+        return self.best is not None and self.strongest.value is not None and self.strongest.value >= self.best + OVER
+
+
+@record
+class Transition:
+    """How often an orchestrator called `next` right after `came`, over all its calls.
+
+    `came` is None before the first call, `next` after the last one, where a run `ended` so.
+    """
+
+    came: str | None
+    next: str | None
+    ended: str | None
+    times: int
+
+
+@record
+class Flow:
+    """Whom an orchestrator calls after whom. Of `cut` of its `runs` only the first calls are known in order."""
+
+    orchestrator: str
+    runs: int
+    cut: int
+    transitions: tuple[Transition, ...]
+
+
+@record
 class Step:
     """How many runs of an orchestrator reached these in their first calls; a shorter path `ended` so."""
 
@@ -118,6 +159,7 @@ class BiasReport:
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
     results: tuple[Result, ...]
+    slices: tuple[Slice, ...]
     steps: tuple[Step, ...]
     moves: tuple[Move, ...]
     effects: tuple[Effect, ...]

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from orchestra_lib import bias
 from orchestra_lib.best_choice import Judged, judged
 from orchestra_lib.bias import Estimate
-from orchestra_lib.bias_records import BiasReport, Cell, Column, Line
-from orchestra_lib.bias_rows import columns, results, step, values
+from orchestra_lib.bias_records import BiasReport, Cell, Column, Flow, Line
+from orchestra_lib.bias_rows import columns, flow, results, slices, step, values
 from orchestra_lib.description_effects import effects
 from orchestra_lib.families import Families, shipped_families
 from orchestra_lib.profile import Profile
+from orchestra_lib.store import bias_slices
 from orchestra_lib.store.bias_sums import BiasSums, Facts, Row, Scope
 from orchestra_lib.store.queries import StoreQueries
 from orchestra_lib.swap_pairs import moves
@@ -39,10 +40,11 @@ def bias_report(
         for row in {row["setup"]: row for row in setups}.values()
     }
     shown = columns(setups, facts, known)
-    labels = {column.model: column.model for column in shown}
     reached = results(outcomes)
     tasks = {row["orchestrator"]: int(row["tasks"]) for row in outcomes}
-    lines = _Lines(setups, facts, shown, known, tasks).lines(sums, labels)
+    conducted = _Lines(setups, facts, shown, known, tasks)
+    table = conducted.as_columns()
+    lines = conducted.lines(sums, table)
     swaps = sums.swaps()
     simulated = {column.model for column in shown if column.simulated}
     return BiasReport(
@@ -52,11 +54,17 @@ def bias_report(
         columns=shown,
         lines=lines,
         results=reached,
+        slices=slices(bias_slices.slices(sums, table)),
         steps=tuple(step(row) for row in sums.paths() if row["first"] is not None or row["ended"] is not None),
         moves=moves(swaps),
         effects=effects(swaps),
         values=values(sums.values()),
     )
+
+
+def bias_flow(store: StoreQueries, orchestrator: str, scope: Scope = _EVERYTHING) -> Flow:
+    """Whom an orchestrator calls after whom, over all calls of its runs. Raises `StoreFault`."""
+    return flow(orchestrator, *bias_slices.transitions(BiasSums(store, scope), orchestrator))
 
 
 class _Lines:
@@ -77,12 +85,13 @@ class _Lines:
         self._facts = facts
         self._own = {name: known.of(name) for name in self._setups}
 
-    def lines(self, sums: BiasSums, labels: Mapping[str, str]) -> tuple[Line, ...]:
-        """Every orchestrator that has a run, by name."""
-        by_model, wholes = _by_orchestrator(sums.shares(labels))
-        by_family, _ = _by_orchestrator(sums.shares(self._kin))
+    def lines(self, sums: BiasSums, table: Facts) -> tuple[Line, ...]:
+        """Every orchestrator that has a run, by name; `table` are the setups as columns."""
+        shares = sums.shares(self._kin)
+        wholes = {row["orchestrator"]: row for row in shares if row["level"] == "whole"}
+        by_model, by_family = (_by_orchestrator(shares, level) for level in ("model", "group"))
         indexed = {name: {} for name in self._setups}  # type: dict[str, dict[str, Estimate]]
-        for row in sums.indices(self._as_columns()):
+        for row in sums.indices(table):
             shape = bias.indices if row["what"].endswith("_index") else bias.shares
             (found,) = shape(row["y"], row["yy"], row["yn"], row["n"], row["nn"], row["tasks"])
             indexed[row["orchestrator"]][row["what"]] = found
@@ -136,7 +145,7 @@ class _Lines:
                     totals[model] += share * row["calls"]
         return ({model: total / told for model, total in totals.items()} if told else None), told
 
-    def _as_columns(self) -> Facts:
+    def as_columns(self) -> Facts:
         """The setups where there is a choice, as the query takes them."""
         facts = {setup: one for setup, one in self._facts.items() if len(one.models) > 1}
         strong = [(setup, model) for setup, one in facts.items() for model in one.strongest]
@@ -176,15 +185,12 @@ class _Lines:
         return "the best choice per task is unknown: only simulated experts state it"
 
 
-def _by_orchestrator(rows: Sequence[Row]) -> tuple[dict[str, list[Row]], dict[str, Row]]:
+def _by_orchestrator(rows: Sequence[Row], level: str) -> dict[str, list[Row]]:
     cells: dict[str, list[Row]] = defaultdict(list)
-    wholes: dict[str, Row] = {}
     for row in rows:
-        if row["label"] is None:
-            wholes[row["orchestrator"]] = row
-        else:
+        if row["level"] == level:
             cells[row["orchestrator"]].append(row)
-    return cells, wholes
+    return cells
 
 
 def _cells(rows: Sequence[Row], whole: Row | None, best: Mapping[str, float] | None) -> tuple[Cell, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from orchestra_lib import bias
 from orchestra_lib.best_choice import Judged
 from orchestra_lib.bias import Estimate
-from orchestra_lib.bias_records import PLAIN, Column, Result, Step
+from orchestra_lib.bias_records import PLAIN, Column, Flow, Result, Slice, Step, Transition
 from orchestra_lib.families import Families
 from orchestra_lib.store.bias_sums import Row
 
@@ -68,6 +68,26 @@ def results(rows: Sequence[Row]) -> tuple[Result, ...]:
         )
         for at, (row, accuracy, cost) in enumerate(zip(rows, accuracies, costs, strict=True))
     )
+
+
+def slices(rows: Sequence[Row]) -> tuple[Slice, ...]:
+    """How much went to the strongest, by part and orchestrator."""
+    if not rows:
+        return ()
+    columns = ([row[name] for row in rows] for name in ("y", "yy", "yn", "n", "nn", "tasks"))
+    found = [
+        Slice(
+            by=row["slice"], value=row["value"], orchestrator=row["orchestrator"], strongest=one, best=row["best"]
+        )
+        for row, one in zip(rows, bias.shares(*columns), strict=True)
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda one: (one.by, one.value, one.orchestrator)))
+
+
+def flow(orchestrator: str, whole: Row, rows: Sequence[Row]) -> Flow:
+    """Whom an orchestrator calls after whom."""
+    found = tuple(Transition(**{name: row[name] for name in ("came", "next", "ended", "times")}) for row in rows)
+    return Flow(orchestrator=orchestrator, runs=whole["runs"], cut=whole["cut"], transitions=found)
 
 
 def step(row: Row) -> Step:

@@ -94,6 +94,20 @@ def test_a_mark_in_a_chart_opens_by_keyboard(page):
     page.keyboard.press("Escape")
 
 
+def test_a_part_and_a_transition_lead_to_their_runs(page):
+    page.get_by_role("button", name=re.compile("strongest, reasoning: 100 % to the strongest")).click()
+    expect(page.locator("#behind .wb-note")).to_contain_text("runs behind it")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="all calls").click()
+    page.wait_for_url("**steps=all*")
+    mark = page.get_by_role("button", name=re.compile("then answer: 36 times of 72"))
+    mark.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#behind .wb-note")).to_contain_text("36 runs behind it")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="first three").click()
+
+
 def test_what_nobody_knows_is_said_and_hostile_names_are_text(page):
     expect(
         page.locator(".bi-plot", has_text="the best choice per task is unknown")

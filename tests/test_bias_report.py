@@ -1,12 +1,14 @@
 """The bias of orchestrators from stored runs: against the best choice where it is known, unknown elsewhere."""
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from episodes import trajectory
 from scripted_workbench import scripted_workbench
 
-from orchestra_lib.bias_report import bias_report
+from orchestra_lib.bias_report import bias_flow, bias_report
 from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import Preference
 from orchestra_lib.profilelist import load_profiles
@@ -14,6 +16,7 @@ from orchestra_lib.store.bias_sums import BiasSums, Scope
 from orchestra_lib.store.store import Store
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.swapping import TAG, Swap, play_swaps
+from orchestra_lib.toolkit.simulated import spec_of
 from orchestra_lib.workbench import Workbench
 
 TASKS = 6
@@ -82,6 +85,41 @@ def test_slices_add_up_and_shares_of_a_line_to_one(store, profiles, report):
     assert sum(report.values["kind"].values()) == report.runs
     only = bias_report(store, profiles, Scope(wanted=Filter(orchestrator="oracle")))
     assert [line.orchestrator for line in only.lines] == ["oracle"]
+
+
+def test_the_parts_of_a_line_add_up_to_it(report):
+    for line in report.lines:
+        for by in ("kind", "difficulty", "turn"):
+            parts = [one for one in report.slices if (one.by, one.orchestrator) == (by, line.orchestrator)]
+            assert sum(one.strongest.n for one in parts) == line.calls
+            strongest = sum(one.strongest.value * one.strongest.n for one in parts)
+            assert strongest / line.calls == pytest.approx(line.strongest.value)
+    assert all(one.over == (one.strongest.value >= one.best + 0.2) for one in report.slices)
+
+
+def calling(run_id, *tools):
+    """A run that calls these, one a turn, and answers."""
+    specs = tuple(spec_of(load_profiles(Path())[name.removeprefix("sim:")]) for name in dict.fromkeys(tools))
+    by_model = {spec.priced_as: spec.name for spec in specs}
+    made = trajectory(run_id, turns=len(tools) + 1, tools=specs, tool=specs[0].name, orchestrator="one")
+    turns = tuple(
+        replace(turn, calls=tuple(replace(one, call=replace(one.call, tool=by_model[name])) for one in turn.calls))
+        for turn, name in zip(made.turns, (*tools, tools[0]), strict=True)
+    )
+    return replace(made, turns=turns)
+
+
+def test_transitions_are_of_every_call_and_lead_to_their_runs(tmp_path):
+    small, mid = "sim:small", "sim:mid"
+    with Store(tmp_path) as store:
+        store.add_many([calling("a", small, mid, mid, small, mid), calling("b", small)])
+        found = bias_flow(store, "one")
+        sums = BiasSums(store, Scope())
+        behind = [sums.behind(marks, limit=9)[0] for marks in ({"pair": [small, mid]}, {"last": small}, {"upto": 1})]
+    times = {(one.came, one.next, one.ended): one.times for one in found.transitions}
+    ends = {(mid, None, "answered"): 1, (small, None, "answered"): 1}
+    assert times == {(None, small, None): 2, (small, mid, None): 2, (mid, mid, None): 1, (mid, small, None): 1} | ends
+    assert (found.runs, found.cut, behind) == (2, 0, [1, 1, 1])
 
 
 def test_every_mark_has_its_runs_behind_it(store, report):

@@ -1,9 +1,10 @@
 // The Bias page: whom each orchestrator calls, how far that is from the best choice, and what a choice follows.
 
 import { drift, front, indices, rewrites, silent, swaps } from "./biasdots.js";
-import { flow } from "./biasflow.js";
+import { flow, transitions } from "./biasflow.js";
 import { heat } from "./biasheat.js";
 import { between, percent, short, signed } from "./biasmarks.js";
+import { domainsLeftOut, where } from "./biaswhere.js";
 import { byId, el, put } from "./dom.js";
 import { count, fineUsd, plain, plural } from "./format.js";
 import { icon } from "./icons.js";
@@ -17,6 +18,7 @@ const MEASURES = ["calls", "usd", "seconds"];
 const SLICES = ["kind", "difficulty", "domain"];
 const TURNS = ["", "1", "2", "3", "4"];
 const ALARMS = 3;
+const WIDE = 8; // columns that fit beside the indices
 const COMMAND = "orchestra bias --swap 40 --orchestrator strongest";
 const REWRITE = "orchestra bias --swap descriptions --tool generalist --orchestrator free-loop";
 
@@ -42,7 +44,7 @@ class Bias extends Place {
 
   /** The part of the address that the server reads. */
   get scope() {
-    return new URLSearchParams([...this.query].filter(([name]) => !["of", "scale", "flow", "training", "by"].includes(name)));
+    return new URLSearchParams([...this.query].filter(([name]) => !["of", "scale", "flow", "steps", "training", "by"].includes(name)));
   }
 
   async show() {
@@ -83,12 +85,12 @@ class Bias extends Place {
     const plainly = this.query.get("scale") === "share" || (this.query.get("scale") !== "best" && !report.lines.some((one) => one.strongest_index.value !== null || one.own_index.value !== null));
     const plots = { index: plot(), flow: plot(), swaps: plot(), rewrites: plot(), front: plot() };
     const kin = this.query.get("by") === "family";
-    const chosen = report.lines.find((one) => one.orchestrator === this.query.get("flow")) ?? [...report.lines].sort((a, b) => b.calls - a.calls)[0];
+    const chosen = this.chosen = report.lines.find((one) => one.orchestrator === this.query.get("flow")) ?? [...report.lines].sort((a, b) => b.calls - a.calls)[0];
     put(
       byId("bias"),
       el(
         "div",
-        { class: "bi-1" },
+        { class: `bi-1${report.columns.length > WIDE && !kin ? " wide" : ""}` },
         panel("Who calls what", this.measure === "calls" ? "share of calls, % · ▲ at least 20 points over the best choice" : `share of ${this.measure === "usd" ? "cost" : "time"}, %; the first row is of calls`, [el("span", { class: "bi-key", "aria-hidden": "true" }, "0", el("i", {}), "75+ %"), this.columns(kin)], heat({ ...what, kin }), kin ? el("p", { class: "wb-note", text: this.unknown() }) : null),
         panel(
           plainly ? "Share of the strongest and of its own" : "Index against the best choice",
@@ -99,10 +101,11 @@ class Bias extends Place {
           plainly ? el("p", { class: "wb-note", text: `Paper figure: ${report.paper.source}.` }) : null,
         ),
       ),
+      this.where(what),
       el(
         "div",
         { class: "bi-2" },
-        panel("What follows what", `${short(chosen.orchestrator, 24)}, ${plural(chosen.runs, "run")}`, [this.chooser(chosen)], plots.flow),
+        panel("What follows what", `${short(chosen.orchestrator, 24)}, ${plural(chosen.runs, "run")}`, [this.reach(), this.chooser(chosen)], plots.flow, (this.flowNote = el("p", { class: "wb-note" }))),
         panel("Accuracy against cost", "by task, 95 %; the line is the Pareto front", [], this.graded ? plots.front : state("Nothing is graded", "Grade runs, and accuracy is drawn against cost:", "orchestra grade --all"), this.left()),
         panel(
           "Name, place, price or description?",
@@ -123,11 +126,50 @@ class Bias extends Place {
     const kinds = new Map(report.columns.map((column) => [column.model, column.kind]));
     const steps = report.steps.filter((one) => one.orchestrator === chosen.orchestrator);
     fill(plots.index, (width) => indices({ ...what, plainly, width }));
-    fill(plots.flow, (width) => flow({ ...what, steps, kinds, who: chosen.orchestrator, width }));
+    this.flows = { host: plots.flow, what: { ...what, steps, kinds, who: chosen.orchestrator } };
+    this.drawFlow();
     if (report.effects.length) fill(plots.rewrites, (width) => rewrites({ ...what, width }));
     if (report.moves.length) fill(plots.swaps, (width) => swaps({ ...what, width }));
     if (this.graded) fill(plots.front, (width) => front({ ...what, width }));
     if (this.drifted) this.fillDrift();
+  }
+
+  /** The share of the strongest by kind, difficulty, domain and turn. */
+  where(what) {
+    const table = where(what);
+    const left = domainsLeftOut(what.report);
+    const body = table ?? state("Nobody is known to be the strongest", "Neither a profile nor a price ranks the experts of these runs. A simulated suite states it:", "orchestra eval simulated --orchestrator strongest --orchestrator cheapest");
+    const note = left ? el("p", { class: "wb-note", text: `${plural(left, "more domain")}: choose one above.` }) : null;
+    return panel("Where the strongest is called", "share of its calls, % · ▲ at least 20 points over the best choice there", [], body, note);
+  }
+
+  /** All transitions are asked for once they are looked at. */
+  async drawFlow() {
+    const { host, what } = this.flows;
+    if (this.query.get("steps") !== "all") {
+      fill(host, (width) => flow({ ...what, width }));
+      return;
+    }
+    const asked = new URLSearchParams([...this.scope, ["who", what.who]]).toString();
+    if (this.moved?.asked !== asked) {
+      try {
+        this.moved = { asked, found: await getJson(`/api/bias/flow?${asked}`) };
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        put(host, alertOf("The transitions could not be read.", error.message));
+        return;
+      }
+    }
+    if (host !== this.flows.host) return;
+    const { found } = this.moved;
+    fill(host, (width) => transitions({ ...what, found, width }));
+    put(this.flowNote, found.cut ? `Of ${plural(found.cut, "run")} of older partitions only the first calls are known in order.` : null);
+  }
+
+  reach() {
+    const all = this.query.get("steps") === "all";
+    const button = (steps, words) => el("button", { type: "button", "aria-pressed": String(all === (steps === "all")), text: words, on: { click: () => this.go({ steps }) } });
+    return el("span", { class: "wb-seg sm", role: "group", "aria-label": "Which calls" }, button(null, "first three"), button("all", "all calls"));
   }
 
   get graded() {
@@ -240,16 +282,20 @@ class Bias extends Place {
     const told = change.value === null ? "too few steps for a drift" : `last fifth less first fifth: ${signed(change.value)} points ${between(change, signed)}`;
     put(
       this.driftHost,
-      panel("Drift in training", `share of calls to the strongest tool, by step; ${told}`, [el("label", { class: "bi-pick wb-sel sm", style: { "margin-left": "auto" } }, select), el("a", { class: "wb-btn sm", href: `/training?${new URLSearchParams({ run: drifted.run })}`, text: "Open the run" })], host, el("p", { class: "wb-note", text: "Simulated experts. The band is 95 % with rollouts as units." })),
+      panel("Drift in training", `share of calls to the strongest tool, by step; ${told}`, [el("label", { class: "bi-pick wb-sel sm", style: { "margin-left": "auto" } }, select), el("a", { class: "wb-btn sm", href: `/training?${new URLSearchParams({ run: drifted.run })}`, text: "Open the run" })], host, el("p", { class: "wb-note", text: `Simulated experts. The band is 95 % with rollouts as units. Dashed: ${this.report?.paper.source ?? "the paper"}.` })),
     );
-    fill(host, (width) => drift({ found: drifted, width }));
+    const paper = (this.report?.paper.pilot ?? []).filter((one) => one.what === "strongest");
+    fill(host, (width) => drift({ found: drifted, paper, width }));
     return undefined;
   }
 
   // ---- what is behind a mark
   async behind(mark, words) {
     const query = this.scope;
-    for (const [name, value] of Object.entries(mark)) for (const one of [value].flat()) query.append(name, one);
+    for (const [name, value] of Object.entries(mark)) {
+      query.delete(name);
+      for (const one of [value].flat()) query.append(name, one);
+    }
     const dialog = byId("behind");
     const close = el("button", { class: "wb-btn ghost sm", type: "button", text: "Close", on: { click: () => dialog.close() } });
     put(dialog, el("header", {}, el("h2", { id: "behind-title", text: plain(words) })), el("p", { class: "wb-note", text: "…" }), el("div", { class: "bi-foot" }, close));

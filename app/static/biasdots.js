@@ -19,7 +19,9 @@ export function indices({ report, width, intervals, plainly, behind }) {
   const x = (value) => left + ((value - low) / (1 - low)) * (right - left);
   const paper = plainly ? [...report.paper.pilot].sort((a, b) => b.share - a.share) : [];
   const top = plainly ? 30 + 14 * paper.length : 26;
-  const bottom = top + row * report.lines.length;
+  const published = plainly ? report.paper.table : [];
+  const own = top + row * report.lines.length;
+  const bottom = own + (published.length ? 24 + 18 * published.length : 0);
   const ticks = [-1, -0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8, 1].filter((at) => at >= low && (width > 420 || Math.round(at * 10) % 4 === 0));
   return chart(
     width,
@@ -41,14 +43,28 @@ export function indices({ report, width, intervals, plainly, behind }) {
         series.map(([what, look, square], at) => {
           const key = plainly ? what : `${what}_index`;
           const [found, at_y] = [one[key], y + 8 + 14 * at];
-          if (found.value === null) return text(x(0) + 6, at_y + 4, `— ${(one.why[key] ?? "").split(":")[0]}`.slice(0, Math.floor((right - x(0)) / 5.6)));
+          if (found.value === null) return why(one.why[key] ?? "it is unknown", x(0) + 6, at_y + 4, right);
           const write = plainly ? percent : signed;
           const words = `${plain(one.orchestrator)}, ${what === "own" ? "own family" : "strongest tool"}: ${write(found.value)} ${plainly ? "%" : "points"} ${between(found, write)}, ${plural(found.tasks, "task")}`;
           return mark(words, () => behind({ who: one.orchestrator }, words), dot(x(found.value), at_y, found, x, { look, square, hollow: square || (!plainly && !excludes(found)), intervals }));
         }),
       ];
     }),
+    published.length ? text(0, own + 16, "as published, not measured here", { class: "b" }) : null,
+    published.map((one, n) => {
+      const y = own + 34 + 18 * n;
+      const dots = SERIES.filter(([what]) => one[what] !== null).map(([what, , square]) => dot(x(one[what]), y, { low: null, high: null }, x, { look: "ref", square, hollow: square }));
+      const told = [`${percent(one.strongest)} % to GPT-5`, one.own === null ? "" : `${percent(one.own)} % to its own family`].filter(Boolean).join(", ");
+      return [text(left - 10, y + 4, short(one.orchestrator, Math.floor(left / 7)), { "text-anchor": "end" }), svg("g", {}, svg("title", { text: `paper, Table 15: ${one.orchestrator}, ${told}` }), dots)];
+    }),
   );
+}
+
+/** Why a figure is unknown, as far as there is room; the whole of it is told on hover. */
+function why(reason, x, y, right) {
+  const brief = reason.split(":")[0];
+  const room = Math.floor((right - x) / 5.6) - 2;
+  return svg("g", {}, svg("title", { text: reason }), text(x, y, `— ${brief.length > room ? `${brief.slice(0, room - 1)}…` : brief}`));
 }
 
 /** Why nobody's own family can be told, where it is the same for all; such rows would say it over and over. */
@@ -142,7 +158,7 @@ export function front({ report, width, intervals, behind }) {
   const levels = Array.from({ length: Math.round((1 - from) / step) + 1 }, (_, n) => from + step * n);
   const edge = [...known].filter((one) => one.front).sort((a, b) => a.usd.value - b.usd.value);
   const path = edge.map((one, n) => (n ? `H${x(one.usd.value)}V${y(one.accuracy.value)}` : `M${x(one.usd.value)} ${y(one.accuracy.value)}`)).join("");
-  const taken = [];
+  const taken = known.map((one) => [x(one.usd.value) - 6, y(one.accuracy.value) - 6, 12, 12]);
   return chart(
     width,
     height,
@@ -178,8 +194,8 @@ function label(one, x, y, right, taken) {
 
 const cents = (usd) => `${Number((100 * usd).toPrecision(2))} ¢`;
 
-/** The share of the strongest over the steps of a training run, with the band of its intervals. */
-export function drift({ found, width }) {
+/** The share of the strongest over the steps of a training run, with the band of its intervals; dashed: the paper's, of one untrained. */
+export function drift({ found, paper, width }) {
   const [height, left, right, top, bottom] = [170, 44, width - 12, 10, 138];
   const [first, last] = [found.steps[0], found.steps.at(-1)];
   const x = (step) => left + ((step - first) / (last - first || 1)) * (right - left);
@@ -192,6 +208,7 @@ export function drift({ found, width }) {
     height,
     `Share of the strongest tool over ${found.steps.length} steps`,
     [0, 0.25, 0.5, 0.75, 1].map((at) => [line(left, y(at), right, y(at), { class: "g" }), text(left - 6, y(at) + 4, `${percent(at)} %`, { "text-anchor": "end" })]),
+    paper.map((one) => [line(left, y(one.share), right, y(one.share), { class: "bi-ref" }), text(right, y(one.share) + 15, `paper: ${one.orchestrator} ${one.words}, ${percent(one.share)} %`, { "text-anchor": "end" })]),
     svg("path", { class: "bi-band", d: band }),
     svg("path", { class: "bi-front", d: `M${walk(points.map(([px, one]) => [px, one.value]))}` }),
     [first, last].map((step, n) => text(x(step), bottom + 16, `step ${step}`, { "text-anchor": n ? "end" : "start" })),

@@ -71,7 +71,8 @@ export function shareOf(one, cells, measure) {
   return whole ? sum(cells) / whole : measure === "calls" ? 0 : null;
 }
 
-function cell(share, { words, range = "", dashed = false, bold = false }) {
+/** A cell shaded by a share. */
+export function cell(share, { words, range = "", dashed = false, bold = false }) {
   const part = Math.min(1, share / FULL);
   return el(
     "span",

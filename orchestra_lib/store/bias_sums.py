@@ -48,15 +48,25 @@ _SETUPS = """SELECT orchestrator, setup, any_value(offers) AS offers, any_value(
     coalesce(sum(list_sum(list_transform({uses}, lambda u: u.calls))), 0)::BIGINT AS calls
 FROM runs GROUP BY orchestrator, setup ORDER BY runs DESC, setup LIMIT $most"""
 _SHARES = """, per AS MATERIALIZED (
-    SELECT orchestrator, task, label, sum(calls)::DOUBLE AS x, sum(usd) AS usd, count(*) - count(usd) AS unpriced,
+    SELECT orchestrator, task, model, sum(calls)::DOUBLE AS x, sum(usd) AS usd, count(*) - count(usd) AS unpriced,
         sum(seconds) AS seconds, count(*) - count(seconds) AS untimed
-    FROM used LEFT JOIN (SELECT unnest($models) AS model, unnest($labels) AS label) USING (model) GROUP BY ALL),
-whole AS MATERIALIZED (SELECT orchestrator, task, sum(x) AS n FROM per GROUP BY ALL)
-SELECT orchestrator, label, sum(x) AS x, sum(x * x) AS xx, sum(x * n) AS xn, sum(usd) AS usd,
+    FROM used GROUP BY ALL),
+whole AS MATERIALIZED (SELECT orchestrator, task, sum(x) AS n FROM per GROUP BY ALL),
+groupings AS (SELECT unnest($models) AS model, unnest($groupings) AS label),
+grouped AS (
+    SELECT orchestrator, task, label, sum(x) AS x, sum(usd) AS usd, sum(unpriced) AS unpriced,
+        sum(seconds) AS seconds, sum(untimed) AS untimed
+    FROM per JOIN groupings USING (model) GROUP BY ALL),
+labelled AS (
+    SELECT 'model' AS level, orchestrator, task, model AS label, x, usd, unpriced, seconds, untimed
+    FROM per SEMI JOIN groupings USING (model)
+    UNION ALL BY NAME SELECT 'group' AS level, * FROM grouped)
+SELECT level, orchestrator, label, sum(x) AS x, sum(x * x) AS xx, sum(x * n) AS xn, sum(usd) AS usd,
     sum(unpriced) AS unpriced, sum(seconds) AS seconds, sum(untimed) AS untimed
-FROM per JOIN whole USING (orchestrator, task) WHERE label IS NOT NULL GROUP BY orchestrator, label
+FROM labelled JOIN whole USING (orchestrator, task) GROUP BY level, orchestrator, label
 UNION ALL BY NAME
-SELECT orchestrator, sum(n) AS n, sum(n * n) AS nn, count(*) AS tasks FROM whole GROUP BY orchestrator"""
+SELECT 'whole' AS level, orchestrator, sum(n) AS n, sum(n * n) AS nn, count(*) AS tasks
+FROM whole GROUP BY orchestrator"""
 _INDICES = """, strong AS (SELECT unnest($strong_setups)::UBIGINT AS setup, unnest($strong_models) AS model, true AS strong),
 families AS (SELECT unnest($models) AS model, unnest($families) AS family),
 own AS (SELECT unnest($orchestrators) AS orchestrator, unnest($own) AS own_family),
@@ -166,21 +176,23 @@ class BiasSums:
         """For each orchestrator and setup: its offers, wishes and kind of task, its runs and calls."""
         narrowed = {} if self._turn is None else {"turn": self._turn}
         uses = "list_filter(uses, lambda u: u.turn = $turn)" if narrowed else "uses"
-        return self._ask(_SETUPS.format(uses=uses), most=MOST_SETUPS, **narrowed)
+        return self.ask(_SETUPS.format(uses=uses), most=MOST_SETUPS, **narrowed)
 
-    def shares(self, labels: Mapping[str, str | None]) -> Sequence[Row]:
-        """By orchestrator and label of the called expert: sums of calls, cost and seconds, where all are known.
+    def shares(self, groupings: Mapping[str, str]) -> Sequence[Row]:
+        """By orchestrator sums of calls, cost and seconds, where all are known: of each expert and of each group.
 
-        A row without a label has the sums over all calls of the orchestrator.
+        `groupings` is the group of every expert. `level` tells rows of a `model` from those of a `group`, and from
+        those of the `whole`, which have the sums over all calls of an orchestrator.
         """
-        return self._ask(
-            f", {_USED}{_SHARES}", turn=self._turn, groups=self._groups, models=[*labels], labels=[*labels.values()]
-        )
+        return self.ask(
+            f", {_USED}{_SHARES}", turn=self._turn, groups=self._groups, models=[*groupings],
+            groupings=[*groupings.values()],
+        )  # fmt: skip
 
     def indices(self, facts: Facts) -> Sequence[Row]:
         """By orchestrator the sums of `strongest`, `own`, and of both less the best choice's (`…_index`)."""
         columns = {name: list(getattr(facts, name)) for name in _FACT_COLUMNS}
-        return self._ask(
+        return self.ask(
             f", {_USED}{_INDICES}", turn=self._turn, groups=self._groups, **columns,
             models=[*facts.families], families=[*facts.families.values()],
             orchestrators=[*facts.own], own=[*facts.own.values()],
@@ -188,22 +200,22 @@ class BiasSums:
 
     def paths(self) -> Sequence[Row]:
         """How often whom the first three calls of a run reached, and how shorter runs ended."""
-        return self._ask(_PATHS)
+        return self.ask(_PATHS)
 
     def results(self) -> Sequence[Row]:
         """By orchestrator: outcomes and costs of its tasks. Asked first, it decides whether tasks are grouped."""
-        found = self._ask(_RESULTS)
+        found = self.ask(_RESULTS)
         if sum(row["tasks"] for row in found) > MANY_TASKS:
             self._groups = GROUPS
         return found
 
     def swaps(self) -> Sequence[Row]:
         """Runs of tasks that one orchestrator played under several offers, the latest first."""
-        return self._ask(_SWAPS, most=MOST_SWAPS)
+        return self.ask(_SWAPS, most=MOST_SWAPS)
 
     def values(self) -> Sequence[Row]:
         """Which kinds, difficulties and domains there are, and of how many runs."""
-        return self._ask(_VALUES)
+        return self.ask(_VALUES)
 
     def behind(self, clauses: Mapping[str, Any], *, limit: int) -> tuple[int, Sequence[Row]]:
         """How many runs are behind a mark, and the latest of them. `clauses` are the keys of `MARKS` with values."""
@@ -211,10 +223,26 @@ class BiasSums:
         given = {f"mark_{name}": value for name, value in clauses.items()}
         if any("$turn" in MARKS[name] for name in clauses):
             given["turn"] = self._turn
-        (row,) = self._ask(f" {_COUNT.format(clauses=named)}", **given)
-        return row["runs"], self._ask(f" {_BEHIND.format(clauses=named)}", **given, limit=limit)
+        (row,) = self.ask(f" {_COUNT.format(clauses=named)}", **given)
+        return row["runs"], self.ask(f" {_BEHIND.format(clauses=named)}", **given, limit=limit)
 
-    def _ask(self, sql: str, **parameters: Any) -> Sequence[Row]:
+    @property
+    def groups(self) -> int:
+        """Tasks are told apart by their number modulo this."""
+        return self._groups
+
+    @property
+    def grouped(self) -> bool:
+        """Whether tasks are put into groups."""
+        return self._groups != _EVERY
+
+    @property
+    def turn(self) -> int | None:
+        """The only turn that counts; None for all."""
+        return self._turn
+
+    def ask(self, sql: str, **parameters: Any) -> Sequence[Row]:
+        """The rows of a statement over `runs`, the runs of this scope, with the setup of each."""
         lead = "" if sql.startswith((",", " ")) else " "
         return self._store.select(f"{self._runs}{lead}{sql}", {**self._parameters, **parameters})
 
@@ -231,6 +259,10 @@ MARKS: Mapping[str, str] = {
     "second": "path[2] = $mark_second",
     "third": "path[3] = $mark_third",
     "length": "len(path) = $mark_length",
+    "upto": "len(path) <= $mark_upto",
+    "pair": "len(list_filter(list_zip(path, path[2:]), lambda p: p[1] = $mark_pair[1] AND p[2] = $mark_pair[2])) > 0",
+    "last": "path[-1] = $mark_last",
+    "status": "status = $mark_status",
     "ids": "list_contains($mark_ids, id)",
 }
 """What a mark on the page stands for, as a condition on runs."""

@@ -111,6 +111,11 @@ CREATE TABLE rollout_files (name VARCHAR, size BIGINT, mtime_ns BIGINT, fault VA
 """
 """Rollouts of training from `rollouts/`, what each was worth, and which of those files are in here."""
 
+_WHOLE_PATH = """
+DELETE FROM journals;
+"""
+"""`path` has every call of a run and no longer the first three: journals are read again."""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("first tables", _FIRST),
     ("view tool_use", _TOOL_USE),
@@ -119,6 +124,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("who was on offer and who was called", _USES),
     ("by which description tools were offered", _DESCRIBED),
     ("rollouts of training", _ROLLOUTS),
+    ("who answered every call", _WHOLE_PATH),
 )
 """Name and SQL of every step; the first has number 1."""
 

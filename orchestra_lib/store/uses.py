@@ -17,9 +17,6 @@ from orchestra_lib.trajectory import Call, Setting, Trajectory
 LATE = 4
 """Turns from this one on are counted together."""
 
-FIRST = 3
-"""So many calls of a run are kept in their order."""
-
 _RAN = (CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT)
 _NO_PRICE = Price(source="")
 
@@ -96,8 +93,8 @@ def uses(calls: Sequence[Ran], setting: Setting, usd: Callable[[Call], float | N
 
 
 def path(calls: Sequence[Ran]) -> list[str]:
-    """Who answered the first of these calls."""
-    return [one.model for one in calls[:FIRST]]
+    """Who answered these calls, in their order."""
+    return [one.model for one in calls]
 
 
 def answered_by(call: Call, spec: ToolSpec) -> str:
