@@ -355,3 +355,21 @@ def test_code_in_an_answer_stands_in_a_well_and_is_still_only_text(open_page):
         '<pre class="wb-args lv-code" tabindex="0">print(\'&lt;i&gt;\')</pre>',
         "<p>Done. ``` is no fence.</p>",
     ]
+
+
+def test_a_server_that_does_not_answer_is_said_and_nothing_is_counted_as_none(open_page, context):
+    context.route("**/api/**", lambda route: route.abort())
+    for path in ("/tools", "/reward", "/compare", "/training"):
+        page = open_page(path)
+        expect(page.locator("#wb")).to_contain_text("The workbench does not answer")
+        assert (
+            re.search(r"\ball 0\b|no group yet|None yet|Nothing has been run", page.locator("#wb").inner_text()) is None
+        )
+        page.close()
+
+
+def test_the_keys_name_every_page(open_page):
+    page = open_page()
+    page.keyboard.press("?")
+    for title in page.locator(".wb-nav a").all_inner_texts():
+        expect(page.locator("#keys dd", has_text=re.compile(f"^{re.escape(title)}$"))).to_have_count(1)

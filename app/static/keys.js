@@ -64,14 +64,7 @@ function press(event, own) {
 
 function showAll(own) {
   const everywhere = [
-    ["g l", "Live"],
-    ["g t", "Trajectories"],
-    ["g r", "Reward"],
-    ["g b", "Bias"],
-    ["g s", "ToolScale"],
-    ["g n", "Training"],
-    ["g p", "Tools & prices"],
-    ["g q", "SQL"],
+    ...Object.entries(PAGES).map(([letter, [, title]]) => [`g ${letter}`, title]),
     ["t", "switch theme"],
     ["?", "all keys"],
     ["Esc", "close"],

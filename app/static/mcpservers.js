@@ -13,7 +13,7 @@ export class McpServers {
   constructor(changed) {
     this.changed = changed;
     this.asking = new Set();
-    this.servers = [];
+    this.servers = null; // not read
   }
 
   async load() {
@@ -29,6 +29,7 @@ export class McpServers {
   }
 
   draw() {
+    if (this.servers === null) return;
     const tools = this.servers.reduce((sum, server) => sum + server.tools.length, 0);
     byId("mcp-count").textContent = this.servers.length ? `${count(tools)} tools of third parties` : "";
     put(byId("mcp"), this.servers.length ? this.table() : nothing());

@@ -50,6 +50,7 @@ export class Prices {
   }
 
   draw(asked) {
+    if (!this.tables.length) return; // not read yet, or not readable, as stands there
     if (asked && this.rows.length === 0) {
       put(
         byId("prices-table"),

@@ -1,7 +1,7 @@
 // The SQL page: the query is in the URL, what was asked before in this browser, the answer a table or bars.
 
 import { byId, el, put } from "./dom.js";
-import { count, plain, plural, seconds } from "./format.js";
+import { asSentence, count, plain, plural, seconds } from "./format.js";
 import { icon } from "./icons.js";
 import { Refused, getJson } from "./server.js";
 import { EXAMPLES } from "./sqlexamples.js";
@@ -101,7 +101,7 @@ class Sql {
       );
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      put(byId("schema"), el("p", { class: "wb-note", text: plain(error.message) }));
+      put(byId("schema"), el("p", { class: "wb-note", text: asSentence(plain(error.message)) }));
     }
   }
 

@@ -210,6 +210,7 @@ class Tools {
   }
 
   draw() {
+    if (!this.rows.length) return put(byId("catalogue")); // not read: how many there are is unknown, and not 0
     this.drawSegments();
     const rows = this.shown();
     const on = this.rows.filter((row) => row.off === null).length;
@@ -225,6 +226,7 @@ class Tools {
     document.title = `${row ? plain(row.title) : "Tools & prices"} · Orchestra Workbench`;
     this.card.show(row, picked, row ? this.missing(row) : null);
     byId("wb").classList.toggle("tp-open", picked !== null);
+    return null;
   }
 
   drawSegments() {
