@@ -305,12 +305,13 @@ class Bias extends Place {
       const all = new URLSearchParams(mark.who ? { orchestrator: mark.who } : {});
       const column = mark.model?.length === 1 ? this.report.columns.find((one) => one.model === mark.model[0]) : null;
       if (column?.tool) all.set("tool", column.tool);
+      const exact = Object.keys(mark).every((name) => name === "who" || (name === "model" && column?.tool));
       put(
         dialog,
         el("header", {}, el("h2", { id: "behind-title", text: plain(words) })),
         el("p", { class: "wb-note", text: `${plural(found.count, "run")} behind it${found.count > found.runs.length ? `, the latest ${found.runs.length} of them` : ""}` }),
         el("ol", { tabindex: "0", "aria-label": "Runs" }, found.runs.map(row)),
-        el("div", { class: "bi-foot" }, el("a", { class: "wb-btn sm", href: `/trajectories?${all}`, text: column?.tool || !mark.model ? "Open in Trajectories" : "All of this orchestrator" }), close),
+        el("div", { class: "bi-foot" }, el("a", { class: "wb-btn sm", href: `/trajectories?${all}`, text: exact ? "Open in Trajectories" : "All of this orchestrator" }), close),
       );
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
