@@ -84,10 +84,7 @@ class Conducting:
         except* Exception as errors:  # one line for whoever reads it, and a bug as a bug
             raise _first(errors) from None
         finally:
-            try:
-                await self._workbench.stored()
-            finally:
-                await asyncio.to_thread(self._tag)
+            await self._tag()
 
     def _free_id(self, cell: Cell, attempt: int) -> str:
         """What the next run of a cell is called: a kill may have left a journal without a single whole line."""
@@ -103,7 +100,7 @@ class Conducting:
             await self._purse.settle(None if played is None else played.cost_usd)
         self._untagged += played.run_ids
         if len(self._untagged) >= _TAG_EVERY:
-            await asyncio.to_thread(self._tag)
+            await self._tag()
         self._count(cell, played)
         self._told(
             Step(
@@ -128,10 +125,12 @@ class Conducting:
         if self._strikes[cell.orchestrator] >= STRIKES and cell.orchestrator not in self.given_up:
             self.given_up[cell.orchestrator] = seen.fault.message if seen.fault else "its runs end by faults"
 
-    def _tag(self) -> None:
+    async def _tag(self) -> None:
+        """Tag what has been played, once its rows are in the store: tagging would read the journals that are not."""
         runs, self._untagged = self._untagged, []
+        await self._workbench.stored()
         if runs:
-            tag_runs(self._workbench, self._plan, runs)
+            await asyncio.to_thread(tag_runs, self._workbench, self._plan, runs)
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

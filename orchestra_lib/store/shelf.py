@@ -10,8 +10,8 @@ import asyncio
 from orchestra_lib.store.store import Store
 from orchestra_lib.trajectory import Trajectory
 
-_GATHER_S = 0.05
-"""So long after a transaction of several runs the next one begins at the earliest."""
+_GATHER_S, _LEISURE_S = 0.05, 0.5
+"""So long after a transaction of several runs the next one begins, where somebody waits for it and where nobody."""
 _LEFT = 1_000
 """So many runs at most are left without anyone waiting for them: their trajectories fill memory until then."""
 _Waiting = tuple[Trajectory, "asyncio.Future[None]"]
@@ -26,11 +26,15 @@ class Shelf:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = False
         self._task: asyncio.Task[None] | None = None  # held, for a loop holds its tasks weakly
+        self._timer: asyncio.TimerHandle | None = None
+        self._within_s, self._ended_s = _LEISURE_S, 0.0
         self._left: list[asyncio.Future[None]] = []
 
     async def put(self, trajectory: Trajectory) -> None:
         """Store a run, in place of an earlier one with its id. Raises `StoreFault`."""
-        await self._begin(trajectory)
+        stored = self._begin(trajectory)
+        self._hurry(_GATHER_S)
+        await stored
 
     async def leave(self, trajectory: Trajectory) -> None:
         """`put` without waiting for it; `settled` does, and so does this once too many have been left.
@@ -48,6 +52,7 @@ class Shelf:
         loop = asyncio.get_running_loop()
         left = {one for one in self._left if one.get_loop() is loop}
         if left:
+            self._hurry(0.0)
             await asyncio.wait(left)
         self._left = [one for one in self._left if one not in left]
         faults = [fault for one in left if (fault := one.exception()) is not None]
@@ -63,20 +68,32 @@ class Shelf:
             self._next(loop)
         return stored
 
+    def _hurry(self, within_s: float) -> None:
+        """Have the next transaction begin so soon after the last one: somebody waits for it."""
+        self._within_s = min(self._within_s, within_s)
+        if self._timer is not None and self._loop is not None:
+            due = max(self._loop.time(), self._ended_s + within_s)
+            if due < self._timer.when():
+                self._timer.cancel()
+                self._timer = self._loop.call_at(due, self._next, self._loop)
+
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._loop is loop:
+            self._timer = None
             self._busy = bool(self._waiting)
             self._task = loop.create_task(self._work(loop)) if self._waiting else None
 
     async def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        batch, self._waiting = self._waiting, []
+        batch, self._waiting, self._within_s = self._waiting, [], _LEISURE_S
         fault: Exception | None = None
         try:
             await asyncio.to_thread(self._store.add_many, [one for one, _ in batch])
         except Exception as error:  # whatever it is, it belongs to those who wait
             fault = error
         finally:  # by a timer, for a sleep would end with the tasks of a loop that is torn down
-            loop.call_later(_GATHER_S if len(batch) > 1 else 0.0, self._next, loop)
+            if self._loop is loop:
+                self._ended_s = loop.time()
+                self._timer = loop.call_later(self._within_s if len(batch) > 1 else 0.0, self._next, loop)
         for _, stored in batch:
             if stored.done():  # whoever waited has gone
                 continue
