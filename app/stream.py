@@ -6,7 +6,7 @@ middle), `queued` (the place of a run that waits), `never` (it was taken out bef
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -45,6 +45,10 @@ async def live(run: LiveRun, after: int) -> AsyncIterator[str]:
     yield _named("end", {})
 
 
+def _next(made: Iterator[Frame]) -> list[Frame]:
+    return list(islice(made, _AT_ONCE))
+
+
 async def stored(runs: RunManager, run_id: str, events: list[Event], after: int) -> AsyncIterator[str]:
     """A run from its journal, of which `events` are the beginning or all.
 
@@ -52,7 +56,7 @@ async def stored(runs: RunManager, run_id: str, events: list[Event], after: int)
     """
     while True:
         made = frames(events, after)
-        while part := await asyncio.to_thread(lambda made=made: list(islice(made, _AT_ONCE))):
+        while part := await asyncio.to_thread(_next, made):
             for frame in part:
                 after = frame.seq
                 yield _message(frame)

@@ -46,7 +46,8 @@ def _no_chromium() -> str | None:
 
 
 def _no_weights() -> str | None:
-    from orchestra_lib.roster import CODER, GENERALIST, WeightsCatalog  # a second of imports that others do without
+    from orchestra_lib.model.weights import WeightsCatalog  # a second of imports that others do without
+    from orchestra_lib.roster import CODER, GENERALIST
 
     catalog = WeightsCatalog.load(home())
     absent = [name for name in (CODER, GENERALIST) if catalog.status(name).state != "ready"]
@@ -73,6 +74,7 @@ BENCHMARKS = (
     Benchmark(name="recorded_routers", claims=False),
     Benchmark(name="ablation", claims=False),
     Benchmark(name="routers", claims=False, long="it takes minutes"),
+    Benchmark(name="soak", long="it takes six minutes"),
     Benchmark(name="learning", long="it takes six minutes of CPU"),
     Benchmark(name="embedded", claims=False, long="it takes minutes", options=_afresh_at_home, missing=_no_weights),
 )

@@ -27,7 +27,7 @@ from typing import Any
 from benchmarks.scripted_server import CALLS
 
 QUESTION = "Say the words again, one after another, and then answer."
-ECHO = {
+ECHO: Any = {
     "type": "function",
     "function": {
         "name": "echo",
@@ -106,7 +106,9 @@ def _bare(url: str, folder: Path) -> Batch:
             if not message.tool_calls:
                 return
             messages.append(message.model_dump(exclude_none=True))
-            messages += (_echoed(call.id, call.function.arguments) for call in message.tool_calls)
+            for call in message.tool_calls:
+                assert call.type == "function"
+                messages.append(_echoed(call.id, call.function.arguments))
 
     return _at_once(roll)
 
@@ -131,12 +133,13 @@ def _bare_streaming(url: str, folder: Path) -> Batch:
             async for chunk in stream:
                 for choice in chunk.choices:
                     for call in choice.delta.tool_calls or ():
-                        call_id, name = call_id or call.id, name or call.function.name
-                        arguments += call.function.arguments
+                        assert call.function
+                        call_id, name = call_id or call.id or "", name or call.function.name or ""
+                        arguments += call.function.arguments or ""
             if not name:
                 return
-            call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-            messages += ({"role": "assistant", "tool_calls": [call]}, _echoed(call_id, arguments))
+            made = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+            messages += ({"role": "assistant", "tool_calls": [made]}, _echoed(call_id, arguments))
 
     return _at_once(roll)
 
@@ -196,7 +199,7 @@ def _engine(model: Any, folder: Path) -> Batch:
     from orchestra_lib.trajectory import Setting
 
     class Echo:
-        spec = ToolSpec(title="Echo", **ECHO["function"])  # type: ignore[arg-type]  # its keys are the spec's
+        spec = ToolSpec(title="Echo", **ECHO["function"])  # its keys are the spec's
 
         async def call(self, arguments: Any, *, run_id: str) -> ToolResult:
             return ToolResult(text=arguments["x"])

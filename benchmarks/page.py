@@ -22,10 +22,10 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
+from urllib import request
 
 import uvicorn
-from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, Request, sync_playwright
 
 from app.main import create_app
 from app.runs import RunManager
@@ -149,8 +149,8 @@ class Served:
 
     def start(self, turns: int) -> str:
         body = {"task": str(turns), "orchestrator": "script", "limits": {"max_turns": turns + 1}}
-        request = Request(f"{self.url}/api/runs", json.dumps(body).encode(), {"content-type": "application/json"})
-        with urlopen(request) as answer:
+        order = request.Request(f"{self.url}/api/runs", json.dumps(body).encode(), {"content-type": "application/json"})
+        with request.urlopen(order) as answer:
             run_id = str(json.load(answer)["id"])
         self._watching = asyncio.run_coroutine_threadsafe(self._watch(run_id), self._loop)
         return run_id
@@ -165,9 +165,13 @@ class Served:
             if frame is not None:
                 self.published[frame.seq] = time.time() * 1000
 
+    def _asked(self, asked: Request) -> None:
+        if not asked.url.startswith((self.url, "data:", "blob:")):
+            self.elsewhere.append(asked.url)
+
     def page(self, browser: Browser, path: str = "/") -> Page:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.on("request", lambda r: r.url.startswith((self.url, "data:", "blob:")) or self.elsewhere.append(r.url))
+        page.on("request", self._asked)
         page.add_init_script(STAMP)
         page.goto(self.url + path)
         page.wait_for_selector("#wb[data-ready]")

@@ -41,7 +41,7 @@ from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Order, Workbench
 
 FASTER = 1.7
-_ASKED = {"orchestrators": ("cheapest", "random"), "seeds": 1}
+_ASKED: dict[str, Any] = {"orchestrators": ("cheapest", "random"), "seeds": 1}
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ reads rows that are dicts, as a trainer would have them, and computes nothing th
 
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import fmean, median, stdev
 from typing import Any
 
@@ -35,7 +36,7 @@ def main() -> None:
     loop: list[float] = []
     for _ in range(repeats):
         for mode in Mode:
-            took_s, found = _timed(lambda mode=mode: _arrays(measures, answered, mode))
+            took_s, found = _timed(partial(_arrays, measures, answered, mode))
             ours[mode].append(took_s)
             if mode is Mode.PAPER:
                 arrays = found

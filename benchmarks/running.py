@@ -45,18 +45,20 @@ def run(name: str, options: Sequence[str] = (), *, claims: bool = True, limit_s:
         out.seek(0)
         err.seek(0)
         text, last = out.read(), err.read().strip().splitlines()[-1:]
-    if fault is not None:
-        return Result(name=name, cpu_s=cpu_s, wall_s=wall_s, fault=": ".join([fault, *last]))
-    if not claims:
-        return Result(name=name, printed=text.strip("\n"), cpu_s=cpu_s, wall_s=wall_s)
-    found = claims_in(text)
-    fault = None if found else "it printed no claim"
-    return Result(name=name, claims=found, cpu_s=cpu_s, wall_s=wall_s, fault=fault)
+    found = claims_in(text) if claims else ()
+    if any(one.holds is False for one in found) and process.returncode == 1:
+        fault = None  # that is what it says so with
+    elif fault is not None:
+        fault = ": ".join([fault, *last])
+    elif claims and not found:
+        fault = "it printed no claim"
+    printed = "" if claims or fault else text.strip("\n")
+    return Result(name=name, claims=found, printed=printed, cpu_s=cpu_s, wall_s=wall_s, fault=fault)
 
 
 def claims_in(text: str) -> tuple[Claim, ...]:
     """The claims among JSON lines, of which some scripts print others besides."""
-    lines: list[Any] = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    lines: list[Any] = [json.loads(line) for line in text.splitlines() if line[:1] == "{" and line[-1:] == "}"]
     return tuple(from_data(one, Claim, where="claim") for one in lines if list(one) == _CLAIM)
 
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import openai
 import psutil
@@ -26,7 +27,7 @@ AT_ONCE = 8
 MOST_MS = 10.0
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 """What the system counts CPU time in: less cannot be told from nothing."""
-LOOK = {
+LOOK: Any = {
     "type": "function",
     "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}},
 }
@@ -102,20 +103,21 @@ async def _turns(client: openai.AsyncOpenAI, number: int) -> int:
 
 
 async def _streamed(client: openai.AsyncOpenAI, number: int) -> int:
-    asked = [{"role": "user", "content": f"Task {number}"}]
-    async for _ in await client.chat.completions.create(model="answer", messages=asked, stream=True):  # type: ignore[call-overload]
+    asked: list[Any] = [{"role": "user", "content": f"Task {number}"}]
+    async for _ in await client.chat.completions.create(model="answer", messages=asked, stream=True):
         pass
     return 1
 
 
 async def _with_tool(client: openai.AsyncOpenAI, number: int) -> int:
     """Two requests: the run hands its call over in the first and goes on in the second."""
-    messages: list[object] = [{"role": "user", "content": f"Task {number}"}]
-    first = await client.chat.completions.create(model="caller", messages=messages, tools=[LOOK])  # type: ignore[call-overload]
+    messages: list[Any] = [{"role": "user", "content": f"Task {number}"}]
+    first = await client.chat.completions.create(model="caller", messages=messages, tools=[LOOK])
     said = first.choices[0].message
+    assert said.tool_calls
     told = {"role": "tool", "tool_call_id": said.tool_calls[0].id, "content": "It is there."}
     messages += [said.model_dump(exclude_none=True), told]
-    second = await client.chat.completions.create(model="caller", messages=messages, tools=[LOOK])  # type: ignore[call-overload]
+    second = await client.chat.completions.create(model="caller", messages=messages, tools=[LOOK])
     assert second.choices[0].finish_reason == "stop"
     return 2
 

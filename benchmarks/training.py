@@ -183,7 +183,7 @@ class _Forced:
     """A sampler that is told what to say."""
 
     def __init__(self, moves) -> None:
-        self._moves, self._said = moves, Counter()
+        self._moves, self._said = moves, Counter[int]()
 
     async def generate(self, ids, stream) -> Sampled:
         self._said[id(stream)] += 1
@@ -226,7 +226,7 @@ class _Factory(GRPOTrainer):
 
 
 def _theirs(rollouts, wait_s, tokenizer, moves, folder) -> float:
-    calls, pace = Counter(), _Pace(wait_s)
+    calls, pace = Counter[int](), _Pace(wait_s)
 
     class Waiting:
         def reset(self, **row):
@@ -272,10 +272,8 @@ def _tiny(steps: int, folder: Path) -> list[Claim]:
     settings = resolve(DATA.parent / "configs" / "tiny.toml", sets, home=folder)
     train(settings, home=folder)
     made = RunFolder(folder / "tiny").steps()[1:]  # the first one also warms up
-    cpu_s, share = (
-        median(step.cpu_s for step in made),
-        median(step.rollout_cpu_s / step.cpu_s for step in made),
-    )
+    times = [(step.cpu_s, step.rollout_cpu_s) for step in made if step.cpu_s and step.rollout_cpu_s is not None]
+    cpu_s, share = median(whole for whole, _ in times), median(played / whole for whole, played in times)
     return [
         claim(f"a tiny step of {made[0].samples} rollouts", cpu_s, "CPU s", at_most=2.5),
         claim("playing, of a tiny step", share, "of its CPU time", at_most=1 / 3),

@@ -299,7 +299,7 @@ class Watched(OrchestraTrainer):
         return loss
 
 
-class _Timing(transformers.TrainerCallback):  # type: ignore[misc]
+class _Timing(transformers.TrainerCallback):
     def __init__(self, ran: Ran) -> None:
         self._ran, self._begun = ran, 0.0
 

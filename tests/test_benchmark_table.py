@@ -57,6 +57,13 @@ def test_claims_are_found_among_other_lines():
     assert claims_in("\n".join(["a word", other, json.dumps(asdict(CLAIM))])) == (CLAIM,)
 
 
+def test_a_script_that_says_by_its_exit_code_that_a_claim_fails_has_not_broken_off(tmp_path, monkeypatch):
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "one.py").write_text(f"print({json.dumps(asdict(CLAIM))!r}); raise SystemExit(1)")
+    monkeypatch.setattr(running, "ROOT", tmp_path)
+    assert (run("one").claims, run("one").fault) == ((CLAIM,), None)
+
+
 @pytest.mark.parametrize(
     "script, fault, printed",
     [
