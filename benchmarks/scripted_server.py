@@ -51,7 +51,7 @@ class _Connection(asyncio.Protocol):
         if not end or len(rest) < (size := _length(head)):
             return
         body, self._buffer = rest[:size], rest[size:]
-        asyncio.get_running_loop().call_later(self._latency_s, self._transport.write, _response(head, body))
+        asyncio.get_running_loop().call_later(self._latency_s, self._transport.write, response_to(head, body))
 
 
 def _length(head: bytes) -> int:
@@ -59,7 +59,8 @@ def _length(head: bytes) -> int:
     return next((int(value) for name, _, value in lines if name == b"content-length"), 0)
 
 
-def _response(head: bytes, body: bytes) -> bytes:
+def response_to(head: bytes, body: bytes) -> bytes:
+    """The whole reply to a request, by the script."""
     if b"/chat/completions" not in head.partition(b"\r\n")[0]:
         return _http(
             json.dumps({"object": "list", "data": [{"id": "scripted", "object": "model"}]}), "application/json"
