@@ -7,6 +7,7 @@ import os
 import shutil
 import ssl
 import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -239,3 +240,23 @@ def test_a_certificate_is_checked_against_the_name_and_not_the_address(tmp_path)
     assert "Titicaca" in asyncio.run(go("page.example")).text
     with pytest.raises(ProviderFault, match="cannot be reached"):
         asyncio.run(go("other.example"))
+
+
+def test_the_program_that_parses_has_neither_network_nor_processes():
+    program = """
+import os, socket, sys
+from orchestra_lib.toolkit import page_extractor
+def tried(html):
+    said = [html]
+    for attempt in (socket.socket, os.fork, lambda: socket.getaddrinfo("example.org", 80)):
+        try: attempt()
+        except OSError as error: said.append(type(error).__name__)
+    return " ".join(said)
+page_extractor.extract, sys.argv = tried, ["", "5", "1000"]
+page_extractor.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], input=b"in", capture_output=True, check=True)
+    assert done.stdout in (
+        b"in PermissionError PermissionError gaierror",
+        b"in PermissionError PermissionError PermissionError",
+    )

@@ -1,13 +1,16 @@
 """The text of an HTML page; a program of its own, as a page can be made to keep a parser busy for minutes.
 
 It reads UTF-8 HTML from standard input and writes the text to standard output. It is started without
-the environment, so that no key is within reach of what it parses, and may use so much CPU and memory:
+the environment, so that no key is within reach of what it parses, denies itself the network and new processes
+before it parses, and may use so much CPU and memory:
 `page_extractor.py CPU_SECONDS TEXT_CHARS`.
 """
 
 import contextlib
 import resource
 import sys
+
+from orchestra_lib.toolkit.offline import deny_network
 
 MEMORY_BYTES = 1 << 30
 
@@ -27,6 +30,9 @@ def main() -> None:
         with contextlib.suppress(OSError, ValueError):  # macOS knows no limit of memory
             resource.setrlimit(limit, (most, most))
     html = sys.stdin.buffer.read().decode("utf-8", "replace")
+    import trafilatura  # noqa: F401  # before the network is denied: what it draws in looks at sockets
+
+    deny_network()
     sys.stdout.buffer.write(extract(html)[:chars].encode("utf-8", "replace"))
 
 
