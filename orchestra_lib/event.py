@@ -14,7 +14,7 @@ from orchestra_lib.grade import Grade
 from orchestra_lib.pricing import Attempt, PriceTable
 from orchestra_lib.record import record
 from orchestra_lib.tool import CallStatus, Observation
-from orchestra_lib.trajectory import Call, Setting, StopReason, Trajectory, Turn
+from orchestra_lib.trajectory import MOST_TURNS, Call, Setting, StopReason, Trajectory, Turn
 
 
 @record
@@ -141,6 +141,8 @@ def apply(trajectory: Trajectory | None, event: Event) -> Trajectory:
         raise ValueError(f"the first event is {event.kind}; a trajectory begins with run_started")
     match event:
         case TurnStarted():
+            if not 0 <= event.turn < MOST_TURNS:
+                raise ValueError(f"there is no turn {event.turn}")
             return replace(trajectory, turns=(*trajectory.turns, Turn(index=event.turn, started_s=event.t_s)))
         case Generated():
             calls = tuple(Call(call=call) for call in event.generation.calls)

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from orchestra_lib.billing import JUDGE, Bill, bill
-from orchestra_lib.errors import Fault
+from orchestra_lib.errors import BadInput, Fault
 from orchestra_lib.generation import Generation
 from orchestra_lib.grade import Grade
 from orchestra_lib.limits import Limits
@@ -22,6 +22,9 @@ from orchestra_lib.tool import CallStatus, Observation, ToolCall, ToolSpec
 
 ORCHESTRATOR = "orchestrator"
 """The payee's name of the orchestrator itself on a bill and in faults."""
+
+MOST_TURNS = 2**31
+"""No run comes near it, and the tables hold what is below it."""
 
 
 class StopReason(StrEnum):
@@ -51,6 +54,10 @@ class Fork:
     turn: int
     edited: bool = False
     restored: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not abs(self.turn) < MOST_TURNS:
+            raise BadInput(f"fork at turn {self.turn}; turns count from 0 to {MOST_TURNS:,}")
 
 
 @record

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from episodes import trajectory
+from episodes import events, trajectory
 
 from fuzz.__main__ import main
 from fuzz.mutation import changed, garbled
@@ -15,7 +15,10 @@ from fuzz.targets import TARGETS
 from orchestra_lib.errors import BadInput
 from orchestra_lib.importing import import_file
 from orchestra_lib.spans import spans
+from orchestra_lib.store import store as store_module
 from orchestra_lib.store.journal import Journal
+from orchestra_lib.store.store import Store
+from orchestra_lib.trajectory import Fork
 
 CHANGES = 25
 
@@ -87,6 +90,35 @@ def test_a_record_that_contradicts_itself_is_not_taken_for_a_run(tmp_path):
     file.write_text(json.dumps(row), "utf-8")
     with pytest.raises(BadInput, match="contradicts itself in turns"):
         import_file(file, Journal(tmp_path))
+
+
+@pytest.mark.parametrize("turn", [2**31, -(10**20)])
+def test_a_turn_that_no_table_holds_keeps_its_run_out_and_no_other(tmp_path, turn):
+    row = json.loads((CORPUS / "messages" / "recorded").read_bytes())
+    row["trajectory"]["turns"][0]["index"] = turn
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(row), "utf-8")
+    with pytest.raises(BadInput, match=f"no turn {turn}"):
+        import_file(file, Journal(tmp_path))
+    with pytest.raises(BadInput, match="fork at turn"):
+        Fork(run_id="run-1", turn=2**31)
+
+
+def test_a_run_that_the_tables_refuse_costs_only_itself(tmp_path, monkeypatch):
+    """Its rows are refused by DuckDB itself; those that come after it are taken in all the same."""
+    for run_id in ("run-1", "run-2", "run-3"):
+        Journal(tmp_path).put([event for event in events(run_id) if event.kind not in ("streamed", "call_started")])
+    real = store_module.entry
+
+    def spoilt(run_id, stamp, told):
+        made = real(run_id, stamp, told)
+        bad = [(*made.rows.turns[0][:1], 2**40, *made.rows.turns[0][2:])]
+        return replace(made, rows=replace(made.rows, turns=bad)) if run_id == "run-1" else made
+
+    monkeypatch.setattr(store_module, "entry", spoilt)
+    store = Store(tmp_path)
+    assert {one.id for one in store.list()} == {"run-2", "run-3"}
+    store.close()
 
 
 def test_a_time_that_no_span_can_hold_is_refused():

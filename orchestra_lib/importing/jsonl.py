@@ -81,7 +81,11 @@ def _recorded(data: object, where: str) -> Trajectory:
     trajectory: Trajectory = from_data(data, Trajectory, where="trajectory")
     if trajectory.stop is None:
         raise BadInput(f"trajectory {trajectory.id[:80]!r} has not ended; leave it out")
-    if (told := fold(unfold(trajectory))) != trajectory:
+    try:
+        told = fold(unfold(trajectory))
+    except ValueError as error:
+        raise BadInput(f"trajectory {trajectory.id[:80]!r} is none that can be kept ({error}); leave it out") from None
+    if told != trajectory:
         parts = [part.name for part in fields(Trajectory) if getattr(told, part.name) != getattr(trajectory, part.name)]
         raise BadInput(
             f"trajectory {trajectory.id[:80]!r} contradicts itself in {', '.join(parts)}: no run comes to that; export "

@@ -280,11 +280,15 @@ class Store(StoreQueries):
         """Write all of them, or where that fails each by itself, so that a bad one costs only itself."""
         try:
             self._write(entries)
-        except StoreFault:
-            if len(entries) == 1:
-                raise
-            for one in entries:
-                self._take_in([one])
+        except StoreFault as error:
+            fault = error if len(entries) == 1 else None
+            for one in entries if fault is None else ():
+                try:
+                    self._write([one])
+                except StoreFault as its_own:
+                    fault = its_own
+            if fault is not None:
+                raise fault from None
 
     def _write(self, entries: Sequence[Entry]) -> None:
         self._commit(partial(replace, entries=entries))
