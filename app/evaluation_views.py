@@ -127,15 +127,22 @@ def _bar(figure: Figure, unit: str) -> dict[str, Any]:
 
 
 def _part(report: EvaluationReport) -> list[dict[str, Any]]:
-    lines, ends, *others = part_sheets(report)
-    return [_linked(report, lines), _linked(report, ends), *map(_plain, others)]
+    lines, *others = part_sheets(report)
+    names = [line.orchestrator for line in report.lines]
+    return [_linked(report, lines, names), *(_by_name(report, sheet, names) for sheet in others)]
 
 
-def _linked(report: EvaluationReport, sheet: Sheet) -> dict[str, Any]:
-    """A sheet with a row for each orchestrator, every figure of which is of that one's runs."""
+def _by_name(report: EvaluationReport, sheet: Sheet, names: Sequence[str]) -> dict[str, Any]:
+    """A sheet, linked where its rows are orchestrators; a row of two of them has no runs of its own."""
+    rows = [row[0] for row in sheet.rows]
+    return _linked(report, sheet, rows) if rows and set(rows) <= set(names) else _plain(sheet)
+
+
+def _linked(report: EvaluationReport, sheet: Sheet, names: Sequence[str]) -> dict[str, Any]:
+    """A sheet with a row for each of these orchestrators, every figure of which is of that one's runs."""
     rows = [
-        [{"text": row[0]}, *({"text": text, "href": _runs(report, line.orchestrator)} for text in row[1:])]
-        for row, line in zip(sheet.rows, report.lines, strict=True)
+        [{"text": row[0]}, *({"text": text, "href": _runs(report, name)} for text in row[1:])]
+        for row, name in zip(sheet.rows, names, strict=True)
     ]
     return {**_plain(sheet), "rows": rows}
 
