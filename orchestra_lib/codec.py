@@ -30,7 +30,21 @@ def _adapter(kind: Hashable) -> TypeAdapter[Any]:
 
 def to_data(value: object, kind: Any = None, *, brief: bool = False) -> Any:
     """A frozen value as plain dicts, lists, strings and numbers; `brief` leaves out what is a field's default."""
-    return _adapter(kind or cast(Hashable, type(value))).dump_python(value, mode="json", exclude_defaults=brief)
+    adapter = _adapter(kind or cast(Hashable, type(value)))
+    try:
+        return adapter.dump_python(value, mode="json", exclude_defaults=brief)
+    except UnicodeEncodeError:  # a lone surrogate in a key of an inner object, which pydantic takes nowhere else amiss
+        plain = _well_formed_parts(adapter.dump_python(value, exclude_defaults=brief))
+        return _adapter(cast(Hashable, Any)).dump_python(plain, mode="json")
+
+
+def _well_formed_parts(value: Any) -> Any:
+    """A value with every text within it, keys too, made well-formed."""
+    if isinstance(value, Mapping):
+        return {_well_formed_parts(key): _well_formed_parts(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_well_formed_parts(part) for part in value]
+    return well_formed(value) if isinstance(value, str) else value
 
 
 def to_text(value: object, kind: Any = None, *, brief: bool = False) -> str:

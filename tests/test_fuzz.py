@@ -6,18 +6,22 @@ import sys
 from dataclasses import replace
 
 import pytest
-from episodes import events, trajectory
+from episodes import attempt, events, trajectory
 
 from fuzz.__main__ import main
 from fuzz.mutation import changed, garbled
 from fuzz.target import CORPUS
 from fuzz.targets import TARGETS
+from orchestra_lib.codec import event_from_line, event_to_line
 from orchestra_lib.errors import BadInput
+from orchestra_lib.event import Generated
+from orchestra_lib.generation import Generation
 from orchestra_lib.importing import import_file
 from orchestra_lib.spans import spans
 from orchestra_lib.store import store as store_module
 from orchestra_lib.store.journal import Journal
 from orchestra_lib.store.store import Store
+from orchestra_lib.tool import ToolCall
 from orchestra_lib.trajectory import Fork
 
 CHANGES = 25
@@ -119,6 +123,17 @@ def test_a_run_that_the_tables_refuse_costs_only_itself(tmp_path, monkeypatch):
     store = Store(tmp_path)
     assert {one.id for one in store.list()} == {"run-2", "run-3"}
     store.close()
+
+
+@pytest.mark.parametrize("arguments", [{"\ud800": 1}, {"a": {"\ud800": [{"\udfff": "\ud800"}]}}])
+def test_half_a_character_in_any_key_of_a_call_is_kept_as_its_replacement(arguments):
+    """A model can spell it in JSON, and a run must not break of it."""
+    call = ToolCall.of("call_1", "echo", arguments)
+    told = Generated(seq=1, t_s=0.0, turn=1, generation=Generation(raw_text="", calls=(call,), attempts=(attempt(),)))
+    line = event_to_line(told)
+    assert event_to_line(event_from_line(line, where="here")) == line
+    assert ("\ufffd" in line, "\ud800" in line) == (True, False)
+    assert event_from_line(line, where="here").generation.attempts == told.generation.attempts
 
 
 def test_a_time_that_no_span_can_hold_is_refused():
