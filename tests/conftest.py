@@ -12,7 +12,8 @@ settings.register_profile("any machine", deadline=None)  # a busy machine is no 
 settings.load_profile("any machine")
 
 LONGEST = (
-    "notebooks", "benchmarks", "app_records_browser", "app_browser", "training_running", "app_live",
+    "notebooks_bias", "notebooks_training", "notebooks_obeying", "notebooks_playing", "notebooks_weighing",
+    "benchmarks", "app_records_browser", "app_browser", "training_running", "app_live",
     "app_training_browser", "app_tools_browser", "app_toolscale_browser", "train_cli", "app_bias_browser",
     "app_evaluation_browser", "app_reward_browser", "app_long_browser", "app_runs",
 )  # fmt: skip
