@@ -18,7 +18,18 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from app import api, bias_api, description_api, docs, evaluation_api, sql_api, tools_api, toolscale_api, training_api
+from app import (
+    api,
+    bias_api,
+    description_api,
+    docs,
+    evaluation_api,
+    notebooks,
+    sql_api,
+    tools_api,
+    toolscale_api,
+    training_api,
+)
 from app.login import Login, check_password
 from app.pages import bias, compare, evaluation, live, reward, shell, sql, tools, toolscale, training, trajectories
 from app.runs import RunManager
@@ -79,6 +90,7 @@ def create_app(
     ):
         app.include_router(router, prefix="/api")
     docs.install(app)
+    app.include_router(notebooks.router())
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
     _mount_pages(app, login=password is not None)
     if password is not None:

@@ -6,25 +6,26 @@ import gradio as gr
 
 
 class Page(NamedTuple):
-    """A page in the bars: its address, its name, its name on a narrow screen and its icon."""
+    """A page in the bars: its address, its name, its name on a narrow screen, its icon and its notebook."""
 
     path: str
     title: str
     short: str
     icon: str
+    notebook: str = ""
 
 
 PAGES = (
-    Page("/", "Live", "Live", "play"),
-    Page("/trajectories", "Trajectories", "Runs", "list"),
-    Page("/compare", "Compare", "Compare", "compare"),
-    Page("/reward", "Reward", "Reward", "scale"),
-    Page("/bias", "Bias", "Bias", "layers"),
-    Page("/evaluation", "Evaluation", "Eval", "target"),
-    Page("/toolscale", "ToolScale", "ToolScale", "tree"),
-    Page("/training", "Training", "Training", "curve"),
-    Page("/tools", "Tools &amp; prices", "Tools", "wrench"),
-    Page("/sql", "SQL", "SQL", "cylinder"),
+    Page("/", "Live", "Live", "play", "01_what_is_an_orchestrator"),
+    Page("/trajectories", "Trajectories", "Runs", "list", "11_your_trajectories_in_sql"),
+    Page("/compare", "Compare", "Compare", "compare", "06_does_it_obey_preferences"),
+    Page("/reward", "Reward", "Reward", "scale", "03_what_is_a_good_reward"),
+    Page("/bias", "Bias", "Bias", "layers", "07_is_it_biased"),
+    Page("/evaluation", "Evaluation", "Eval", "target", "08_what_each_reward_part_buys"),
+    Page("/toolscale", "ToolScale", "ToolScale", "tree", "02_toolscale_sampling"),
+    Page("/training", "Training", "Training", "curve", "05_train_one_in_minutes"),
+    Page("/tools", "Tools &amp; prices", "Tools", "wrench", "09_serve_it"),
+    Page("/sql", "SQL", "SQL", "cylinder", "11_your_trajectories_in_sql"),
 )
 GLOBAL_KEYS = (("g l", "Live"), ("g t", "Trajectories"), ("t", "theme"), ("?", "all keys"))
 _MARK = (
@@ -107,9 +108,19 @@ def _top(current: str) -> str:
         f'<span class="wb-mut wb-thin">Workbench</span></span></a>'
         f'<nav class="wb-nav" aria-label="Pages">{links}</nav><span class="wb-sp"></span>'
         '<span class="wb-note wide" id="count" title="Trajectories in the store"></span>'
+        f"{_notebook(current)}"
         '<button class="wb-btn ghost sm icon" id="help" aria-label="All keys (?)" title="All keys (?)">?</button>'
         '<button class="wb-btn ghost sm icon" id="theme" aria-label="Switch theme (t)" title="Switch theme (t)">'
         "</button></header>"
+    )
+
+
+def _notebook(current: str) -> str:
+    name = next((page.notebook for page in PAGES if (page.path.strip("/") or "live") == current), "")
+    return (
+        f'<a class="wb-btn ghost sm wide" href="/notebooks/{name}" title="Open the notebook: {name}">Notebook</a>'
+        if name
+        else ""
     )
 
 
