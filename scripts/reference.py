@@ -1,6 +1,6 @@
 """Write `docs/reference/`: every command from its `--help`, and the library's public names from their docstrings.
 
-Run as `make docs`, or `python -m scripts.reference FOLDER` to write elsewhere. A test compares what is committed with it.
+Run as `make docs`, or `python -m scripts.reference FOLDER` to write elsewhere. A test compares what is committed.
 """
 
 import sys
@@ -39,6 +39,7 @@ def command_reference() -> str:
     _whole_sentences(command)
     text = get_docs_for_click(obj=command, ctx=typer.Context(command, info_name="orchestra"), name="orchestra")
     text = text.replace("&#x27;", "'").replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">")
+    text = text.replace(f"{ROOT}/", "")  # defaults that are files of the checkout
     head = "# Every command\n\nBy purpose, with examples: [`commands.md`](../commands.md).\n"
     return MADE.format(source="`orchestra --help`") + text.replace("# `orchestra`\n", head, 1).rstrip() + "\n"
 
@@ -54,7 +55,7 @@ def library_reference() -> str:
     """The public names of the modules in `LIBRARY`; the source is read and not run."""
     house = griffe.load("orchestra_lib", search_paths=[str(ROOT)], allow_inspection=False)
     parts = [MADE.format(source="docstrings"), "# The library\n\n"]
-    parts.append("What programs and notebooks of your own import. A *record* is a frozen dataclass with checked types.\n")
+    parts.append("What programs and notebooks of your own import. A *record* is a frozen dataclass.\n")
     for floor, names in LIBRARY.items():
         parts.append(f"\n## {floor}\n")
         for name in names.split():
@@ -78,10 +79,15 @@ def _class(one: griffe.Object | griffe.Alias) -> Iterator[str]:
     bases = ", ".join(str(base) for base in one.bases)
     yield f"\n#### {one.name}\n\n{'*record.* ' if record else ''}{f'({bases}) ' if bases else ''}{_text(one)}"
     members = [child for child in one.members.values() if not child.is_alias and not child.name.startswith("_")]
-    if fields := [child for child in members if child.is_attribute]:
+    if fields := [child for child in members if child.is_attribute and _is_field(child)]:
         yield "\n" + "".join(f"- `{_field(child)}`{_inline(child)}\n" for child in fields)
     if methods := [child for child in members if child.is_function and child.has_docstring]:
         yield "\n" + "".join(f"- `{_signature(child)}`{_inline(child)}\n" for child in methods)
+
+
+def _is_field(one: griffe.Object | griffe.Alias) -> bool:
+    """Whether an attribute is told: not one that `__init__` sets and nobody describes."""
+    return one.has_docstring or one.annotation is not None or "class-attribute" in one.labels
 
 
 def _field(one: griffe.Object | griffe.Alias) -> str:
