@@ -46,7 +46,7 @@ export class DescriptionCard {
 
   version(one, used) {
     return [
-      one.version === used ? null : el("blockquote", { class: "tp-reads", text: plain(one.text) }),
+      one.version === used ? null : el("blockquote", { class: "tp-reads", tabindex: "0", text: plain(one.text) }),
       el("p", { class: "wb-note", text: origin(one) }),
       one.evidence ? profile(one.evidence, this.id) : null,
       one.version === used ? null : button(`Offer it by version ${one.version}`, () => this.use(one.version)),

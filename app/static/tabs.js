@@ -65,7 +65,7 @@ function ledger({ rows, table }) {
       el("p", { text: `${plural(rows.length, "attempt")}, each billed by one price row` }),
     ),
     rows.length
-      ? el("div", { class: "rc-wide" }, whole)
+      ? el("div", { class: "rc-wide", tabindex: "0", role: "group", "aria-label": "Bill by attempt" }, whole)
       : el("p", { class: "wb-note", text: "Nothing was paid for yet." }),
     more,
     el(

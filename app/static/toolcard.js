@@ -213,7 +213,7 @@ function missing(picked) {
 function reading(row) {
   return [
     el("h3", { class: "wb-cap", text: "What the orchestrator reads" }),
-    el("p", { class: "tp-reads", id: "reads", text: plain(row.reads.description) }),
+    el("p", { class: "tp-reads", id: "reads", tabindex: "0", text: plain(row.reads.description) }),
     el(
       "details",
       { class: "tp-schema" },

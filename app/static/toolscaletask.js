@@ -62,8 +62,7 @@ export class TaskPage {
       el("span", { class: "wb-tag", text: plain(kind) }),
       el("span", { class: "wb-tag", text: plain(split) }),
       el("span", { class: "wb-sp" }),
-      turn(-1, "‹", "Task before (k)"),
-      turn(1, "›", "Next task (j)"),
+      el("span", { class: "ts-turn" }, turn(-1, "‹", "Task before (k)"), turn(1, "›", "Next task (j)")),
       parts.length ? el("span", { class: "wb-note ts-hard", title: "Difficulty, part by part", text: plain(parts.join(" · ")) }) : null,
     );
   }

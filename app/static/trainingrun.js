@@ -282,7 +282,7 @@ export class RunPage {
       made.push(alert("bad", "Not a number:", `${odd.join(", ")} at step ${step}${this.odd.length > 1 ? ` and at ${plural(this.odd.length - 1, "other step")}` : ""}. What was unknown is left out of the curves.`));
     }
     if (head.bad_lines) made.push(alert("warn", `${plural(head.bad_lines, "line")} could not be read.`, head.problem ?? ""));
-    for (const span of this.spans.slice(-3)) made.push(alert("warn", `${spanWords(span)}.`, span.why));
+    for (const span of this.spans.slice(-3)) made.push(alert("warn", `${asSentence(spanWords(span))}.`, span.why));
     const key = made.map((one) => one.textContent).join();
     if (key !== this.alertKey || !this.alerts.childElementCount) put(this.alerts, made);
     this.alertKey = key;
