@@ -154,7 +154,7 @@ def test_every_document_stands_in_the_index():
 @pytest.mark.parametrize("name, make", [("commands.md", command_reference), ("library.md", library_reference)])
 def test_the_reference_is_what_would_be_made(name, make):
     """`make docs` makes it anew."""
-    assert (REFERENCE / name).read_text("utf-8") == make()
+    assert (REFERENCE / name).read_text("utf-8") == make(), "run `make docs`"
 
 
 def shortened(line):
