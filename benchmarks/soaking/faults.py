@@ -154,7 +154,7 @@ def clock(scale: Scale) -> Iterator[Claim]:
 def endpoint(scale: Scale) -> Iterator[Claim]:
     """A group of rollouts against an endpoint that breaks a fifth of its replies, with one retry a request."""
     with home() as folder, faulty(0.2, SEED) as url:
-        patience = Patience(idle_s=1.0, attempt_s=2.0, total_s=8.0, max_retries=1, first_wait_s=0.01)
+        patience = Patience(idle_s=10.0, attempt_s=60.0, total_s=180.0, max_retries=1, first_wait_s=0.01)
         model = OpenAICompatible(MODEL, url, "scripted", api_key="none", patience=patience)
         spec = PolicySpec(name="scripted", priced_as=MODEL, max_input_tokens=4000, max_output_tokens=400)
         workbench = furnished(folder, policy=ChatPolicy(spec, model, style=CallStyle.NATIVE))

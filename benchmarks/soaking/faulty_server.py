@@ -67,7 +67,7 @@ class _Server:
             case "broken":
                 writer.write(whole.replace(b'"choices"', b'"choices', 1).replace(b"content-length", b"x-length", 1))
             case "silent":
-                await asyncio.sleep(30)
+                await asyncio.sleep(90)
             case _:
                 writer.write(whole)
         await writer.drain()

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,13 @@ class Server:
         """CPU seconds so far."""
         spent = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(spent[11]) + int(spent[12])) / os.sysconf("SC_CLK_TCK")
+
+    def settle(self) -> None:
+        """Wait until it has nothing to do: work for whoever went away is no work for whoever comes."""
+        before = -1.0
+        while (now := self.cpu_s()) - before > 0.02:
+            before = now
+            time.sleep(1.0)
 
 
 @contextmanager
