@@ -102,8 +102,9 @@ class Asking:
         return Amiss(trajectory=end.trajectory, why=why, code=code, tries=len(self.runs))
 
     def _again(self, amiss: Amiss) -> bool:
-        """Begin another run that is told why; whether one may begin."""
-        if self._gone or len(self.runs) > MOST_AGAIN:
+        """Begin another run that is told why; whether one may begin. Who has said the same twice is not asked again."""
+        said = [run.kept.answer for run in self.runs]
+        if self._gone or len(said) > MOST_AGAIN or said[-1] in said[:-1]:
             return False
         limits = self._left()
         if limits is None:

@@ -34,15 +34,33 @@ class Form:
     def read(self, answer: str) -> str:
         """The object of an answer as JSON: as it was written, or taken out of the words around it.
 
-        Values are brought to the types of the schema where only one reading is possible, as arguments of tools are.
-        Raises `ModelMistake`, for the model to read, where there is no object, more than one, or one that does not fit.
+        Values are brought to the types of the schema where only one reading is possible, as arguments of tools are; a
+        plain answer is the value of the only property of a schema that has one. Raises `ModelMistake`, for the model to
+        read, where there is no object, more than one, or one that does not fit.
         """
-        said = _object(answer)
         if self.schema is None:
-            return _as_written(answer, said)
+            return _as_written(answer, _object(answer))
+        try:
+            return _as_written(answer, self._fitting(_object(answer)))
+        except ModelMistake:
+            if (alone := self._alone(answer)) is not None:
+                return spoken(alone)
+            raise
+
+    def _fitting(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        assert self.schema is not None
         spec = ToolSpec(name="the answer", title="", description="", parameters=self.schema)
-        fitting = check(spec, ToolCall.of("answer", spec.name, coerce(said, self.schema)))
-        return _as_written(answer, fitting)
+        return check(spec, ToolCall.of("answer", spec.name, coerce(value, self.schema)))
+
+    def _alone(self, answer: str) -> Mapping[str, Any] | None:
+        """A plain answer as the schema's only property; None where it has several, or the answer does not fit it."""
+        properties = (self.schema or {}).get("properties", {})
+        if len(properties) != 1 or "{" in answer:
+            return None
+        try:
+            return self._fitting({next(iter(properties)): answer.strip()})
+        except ModelMistake:
+            return None
 
 
 def _object(answer: str) -> Mapping[str, Any]:
