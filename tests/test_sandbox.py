@@ -246,7 +246,7 @@ def test_two_sandboxes_share_no_file(guest: GuestProcess) -> None:
 
 
 def test_cpu_seconds_are_limited_apart_from_the_clock() -> None:
-    guest = started(SandboxLimits(wall_s=9.0, cpu_s=1))
+    guest = started(SandboxLimits(wall_s=60.0, cpu_s=1))
     cell = guest.run("while True: pass")
     guest.close()
     assert "its 1 s of CPU time (limit)" in cell.error
@@ -256,7 +256,7 @@ def test_a_thread_left_behind_may_not_compute_on() -> None:
     guest = started(TIGHT)
     busy = "import threading\ndef f():\n    while True: pass\nthreading.Thread(target=f).start()"
     assert guest.run(busy).error == ""
-    deadline = time.monotonic() + 8
+    deadline = time.monotonic() + 60  # it needs 2 s of CPU time, which a busy machine takes long to give
     while guest.alive and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not guest.alive
