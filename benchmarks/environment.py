@@ -15,14 +15,16 @@ is tau2 as it ships: other tasks, of 4.8 golden calls where ours have 9. Without
 study, on another machine, are printed to stderr and marked as such.
 
 Synthesised tasks are then verified by all filters but the scripted solver, each for the first time, in worlds that have
-verified as many others; and golden episodes and one changed episode of each are judged by both sides: state, what was
-said, records touched.
+verified as many others, and once more in new worlds, filter by filter. Golden episodes and one changed episode of each
+are judged by both sides: state, what was said, records touched.
 """
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -62,7 +64,8 @@ def main() -> None:
     many = 2 if chosen.quick else 120
     all_of = {name: synthesised(name, many) for name in names}
     made = [one for some in all_of.values() for one in some[:10]]
-    claims += _synthesised(made, [one for name, some in all_of.items() for one in _unseen(name, some)])
+    claims += _synthesised(made, _unseen(all_of))
+    claims += _stages(_unseen(all_of))
     if (lib := tau2()) is None:
         note(f"not measured here, tau2 is not installed: {REFERENCE}")
     else:
@@ -81,10 +84,10 @@ def synthesised(name: str, many: int) -> list[tuple[Workplace, Assignment]]:
     raise AssertionError("candidates never end")
 
 
-def _unseen(name: str, tasks: Sequence[tuple[Workplace, Assignment]]) -> list[tuple[Workplace, Assignment]]:
+def _unseen(all_of: dict[str, list[tuple[Workplace, Assignment]]]) -> list[tuple[Workplace, Assignment]]:
     """The same tasks in worlds made anew, where nothing has verified them."""
-    fresh = pipeline_of(name, seed=7)
-    return [(fresh.place(task.parameters), task) for _, task in tasks]
+    pipelines = {name: pipeline_of(name, seed=7) for name in all_of}
+    return [(pipelines[name].place(task.parameters), task) for name, some in all_of.items() for _, task in some]
 
 
 def _synthesised(tasks: Sequence[tuple[Workplace, Assignment]], unseen) -> list[Claim]:
@@ -101,6 +104,29 @@ def _synthesised(tasks: Sequence[tuple[Workplace, Assignment]], unseen) -> list[
         claim("a golden call without JSON", _golden_us(tasks), "CPU us"),
         claim(f"verdicts on {len(tasks)} golden and as many changed episodes", 100 * same / all_of, "%", at_least=100),
     ]
+
+
+def _stages(unseen: Sequence[tuple[Workplace, Assignment]]) -> list[Claim]:
+    """What each filter takes of a verification, measured one by one."""
+    spent: Counter[str] = Counter()
+
+    def timed(what: str, work: Callable[[], Any]) -> Any:
+        started = time.process_time()
+        found = work()
+        spent[what] += time.process_time() - started
+        return found
+
+    for place, task in unseen[::2]:
+        assert place.filters.executable(task) is None
+    for place, task in unseen[1::2]:
+        filters = place.filters
+        ran = timed("the golden calls run and watched", partial(filters.rehearsed, task))
+        timed("and once more, records in another order", partial(filters.golden, task, ran.judge))
+        timed("where each argument comes from", partial(filters.provenance, task, ran.judge))
+        timed("four cheap ways that must fail", partial(filters.free, task, ran))
+        timed("every write left out and changed", partial(filters.discriminative, ran))
+    many = len(unseen[1::2])
+    return [claim(f"of a verification: {what}", 1e6 * took / many, "CPU us") for what, took in spent.items()]
 
 
 def _runs(work: Callable[[], None]) -> int:

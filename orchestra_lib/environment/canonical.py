@@ -56,7 +56,7 @@ class Form:
                 left, right = read(left), read(right)
                 if left == right:
                     continue
-            if not new:
+            if not new or not isinstance(left, str | tuple):
                 return True
             blank = dict.fromkeys(new, NEW)
             if _renamed(left, blank) != _renamed(right, blank):

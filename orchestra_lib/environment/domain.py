@@ -22,17 +22,27 @@ _MAX_BYTES = 32 * 2**20
 class World:
     """A domain with its records and its compiled operations: what all episodes in it share."""
 
-    def __init__(self, domain: Domain, records: Records) -> None:
-        self.domain, self.records = domain, records
+    def __init__(
+        self, domain: Domain, records: Records, *, operations: Operations | None = None, kin: "World | None" = None
+    ) -> None:
+        """`operations` are the domain's where they are compiled; `kin` has the same records under other parameters."""
+        self.domain, self.records, self._kin = domain, records, kin
         try:
-            self.operations = Operations(domain)
+            self.operations = operations or Operations(domain)
         except (TypeError, RecursionError) as error:  # a proposal may hold anything anywhere
             raise BadInput(f"{domain.name}: an expression is in no form that is known ({error})") from None
 
     @cached_property
     def base(self) -> Base:
         """The records as every episode finds them."""
-        return Base(self.domain, self.records)
+        return Base(self.domain, self.records, kin=self._kin.base if self._kin else None)
+
+    @cached_property
+    def reordered(self) -> "World":
+        """The same with its records in another order, which nobody should be able to tell."""
+        kin = self._kin.reordered if self._kin else None
+        turned = {name: dict(reversed(list(one.items()))) for name, one in reversed(list(self.records.items()))}
+        return World(self.domain, kin.records if kin else turned, operations=self.operations, kin=kin)
 
     def state(self) -> State:
         """A fresh state of an episode."""
@@ -46,7 +56,7 @@ class World:
                 f"{self.domain.name}: no policy parameter {unknown[0]!r}; known are {', '.join(sorted(known))}"
             )
         parameters = tuple(replace(one, value=values.get(one.name, one.value)) for one in self.domain.parameters)
-        return World(replace(self.domain, parameters=parameters), self.records)
+        return World(replace(self.domain, parameters=parameters), self.records, kin=self._kin or self)
 
 
 def domain_names(folder: Path = DOMAINS) -> tuple[str, ...]:

@@ -29,18 +29,19 @@ _PAGES = 4096
 class Base:
     """The records of a domain as every episode finds them; never changed. Build once, share."""
 
-    def __init__(self, domain: Domain, records: Records) -> None:
+    def __init__(self, domain: Domain, records: Records, *, kin: "Base | None" = None) -> None:
+        """`kin` has the same records and tables: what depends on them alone is shared with it."""
         self.domain = domain
         self.records = records
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
-        self.forms = {table.name: Form(table) for table in domain.tables}
+        self.forms = kin.forms if kin else {table.name: Form(table) for table in domain.tables}
         self.pages: dict[Asked, tuple[Any, frozenset[Key]]] = {}
-        self._sorted = {name: list(one) == sorted(one) for name, one in records.items()}
+        self._sorted = kin._sorted if kin else {name: list(one) == sorted(one) for name, one in records.items()}
         self._texts: dict[int, str] = {}
         self._values: dict[int, frozenset[Any]] = {}
         self._kept = self._record_ids()
-        self._canonical: dict[Key, Canonical] = {}
-        self._indexes: dict[tuple[str, str], dict[Any, tuple[str, ...]]] = {}
+        self._canonical: dict[Key, Canonical] = kin._canonical if kin else {}
+        self._indexes: dict[tuple[str, str], dict[Any, tuple[str, ...]]] = kin._indexes if kin else {}
         self._next = {name: _highest(records.get(name, {}), table.prefix) + 1 for name, table in self.tables.items()}
 
     def index(self, table: str, field: str) -> Mapping[Any, tuple[str, ...]]:

@@ -44,8 +44,6 @@ class Filters:
     def __init__(self, world: World, lexicon: Lexicon) -> None:
         self.world = world
         self._writes = frozenset(writes(world.domain))
-        mixed = {name: dict(reversed(list(one.items()))) for name, one in reversed(list(world.records.items()))}
-        self._mixed = World(world.domain, mixed)
         self._transfers = [
             GoldenCall(operation=one.name, arguments={"summary": "A request."})
             for one in world.domain.operations
@@ -57,7 +55,7 @@ class Filters:
     def executable(self, assignment: Assignment) -> Failure | None:
         """All filters but the solver: F1, the provenance of F2, F3, F4."""
         try:
-            rehearsal = Rehearsal(self.world, assignment, self._writes)
+            rehearsal = self.rehearsed(assignment)
         except BadInput as bad:
             return Failure(filter="golden", reason="a golden call fails", detail=str(bad))
         return (
@@ -67,11 +65,16 @@ class Filters:
             or self.discriminative(rehearsal)
         )
 
+    def rehearsed(self, assignment: Assignment) -> Rehearsal:
+        """The golden calls, run. Raises `BadInput` for one that fails."""
+        return Rehearsal(self.world, assignment, self._writes)
+
     def golden(self, assignment: Assignment, judge: Judge) -> Failure | None:
         """F1. The judge has run the calls once; they run again where records stand in another order."""
-        if not all(is_said(one, [_said(assignment)]) for one in assignment.required):
+        said = [_said(assignment)]
+        if not all(is_said(one, said) for one in assignment.required):
             return Failure(filter="golden", reason="what is required cannot be said")
-        second = self._run(self._mixed, assignment.golden)
+        second = self._run(self.world.reordered, assignment.golden)
         if not judge.same(second) or judge.golden.touched - second.read - second.seen - second.written:
             return Failure(filter="golden", reason="two replays of the golden calls differ")
         return None
@@ -95,17 +98,17 @@ class Filters:
         return Failure(filter="solvable", reason="no try of the solver succeeds"), 0
 
     def free(self, assignment: Assignment, rehearsal: Rehearsal) -> Failure | None:
-        """F3. Each is run; what the golden calls have in common with it is not run twice."""
-        later = dropwhile(lambda one: one.operation not in self._writes, assignment.golden)
-        reads = [one for one in later if one.operation not in self._writes]
-        cheap = (
-            ("doing nothing", self.world.state()),
-            ("reading only", self._run(self.world, reads, rehearsal.unwritten.copy())),
-            ("transferring only", self._run(self.world, self._transfers)),
-            ("the first call alone", rehearsal.first),
-        )
+        """F3. Reads change no record: where a world as it was is told from the golden one, no read is run again."""
+        judge, untouched = rehearsal.judge, self.world.state()
+        cheap = [("doing nothing", untouched)]
+        if judge.same(untouched):
+            later = dropwhile(lambda one: one.operation not in self._writes, assignment.golden)
+            reads = [one for one in later if one.operation not in self._writes]
+            cheap.append(("reading only", self._run(self.world, reads, rehearsal.unwritten.copy())))
+            cheap.append(("transferring only", self._run(self.world, self._transfers)))
+        cheap.append(("the first call alone", rehearsal.first))
         for name, state in cheap:
-            if rehearsal.judge.succeeds(state, ("Done.",)):
+            if judge.succeeds(state, ("Done.",)):
                 return Failure(filter="not free", reason=f"{name} succeeds")
         return None
 

@@ -23,6 +23,10 @@ class Perturbations:
         }
         self._others = {name: [one for one in names if one != name] for name in names}
         self._takes = {name: fields[name].keys() for name in names}
+        self._paying = frozenset(
+            (name, one.name) for name in names for one in fields[name].values() if routes.is_payment(one)
+        )
+        self._known: dict[tuple[str, str], Sequence[str]] = {}
 
     def of(self, call: GoldenCall, methods: Sequence[str]) -> Iterator[tuple[str, Other | None]]:
         """A write left out, with each argument changed, and another operation in its place; each with what it is.
@@ -33,7 +37,7 @@ class Perturbations:
         arguments, name = call.arguments, call.operation
         for argument, value in arguments.items():
             field, what = self._arguments[name][argument]
-            for other in self._values(field, value, methods):
+            for other in _others(methods, value) if (name, argument) in self._paying else self._values(field, value):
                 yield what, (name, {**arguments, argument: other})
         for other in self._others[name]:
             if self._takes[other] == arguments.keys():
@@ -46,13 +50,14 @@ class Perturbations:
         profile = self._world.records[table.name].get(key or "", {})
         return [one["id"] for one in profile.get(PAYMENTS) or ()]
 
-    def _values(self, field: Field, value: Any, methods: Sequence[str]) -> Sequence[Any]:
+    def _values(self, field: Field, value: Any) -> Sequence[Any]:
         if field.references and isinstance(value, str):
-            return self._siblings(field.references, value)
-        if self._routes.is_payment(field):
-            return [one for one in methods if one != value]
+            place = (field.references, value)
+            if (known := self._known.get(place)) is None:
+                known = self._known[place] = self._siblings(*place)
+            return known
         if field.values:
-            return [one for one in field.values if one != value]
+            return _others(field.values, value)
         if isinstance(value, bool):
             return [not value]
         return [value + 1, value - 1] if isinstance(value, int | float) else ()
@@ -65,6 +70,10 @@ class Perturbations:
         same = next((one for one in alike if one != key), None)
         other = next(one for one in base.records[table] if one != key)
         return [other] if same is None else [same] if same == other else [same, other]
+
+
+def _others(values: Sequence[Any], value: Any) -> Sequence[Any]:
+    return [one for one in values if one != value]
 
 
 def _kind(field: Field) -> str:
