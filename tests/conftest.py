@@ -12,10 +12,11 @@ settings.register_profile("any machine", deadline=None)  # a busy machine is no 
 settings.load_profile("any machine")
 
 LONGEST = (
-    "notebooks_bias", "notebooks_training", "notebooks_obeying", "notebooks_playing", "notebooks_weighing",
-    "benchmarks", "app_records_browser", "app_browser", "training_running", "app_live",
-    "app_training_browser", "app_tools_browser", "app_toolscale_browser", "train_cli", "app_bias_browser",
-    "app_evaluation_browser", "app_reward_browser", "app_long_browser", "app_runs",
+    "notebooks_training", "app_tools_browser", "benchmarks", "app_records_browser", "engine", "app_toolscale_browser",
+    "app_training_browser", "training_running", "app_browser", "evaluation", "train_cli", "app_live", "weights",
+    "embedded_model", "training_stop", "notebooks_playing", "notebooks_obeying", "notebooks_weighing",
+    "notebooks_bias", "app_bias_browser", "app_evaluation_browser", "study", "learning", "partitions",
+    "plain_agreement", "app_reward_browser", "app_long_browser",
 )  # fmt: skip
 """The files that take longest, by their names after `test_`."""
 
