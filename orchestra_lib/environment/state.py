@@ -34,9 +34,11 @@ class Base:
         self.domain = domain
         self.records = records
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
-        self.forms = kin.forms if kin else {table.name: Form(table) for table in domain.tables}
+        self.forms: Mapping[str, Form] = kin.forms if kin else {table.name: Form(table) for table in domain.tables}
         self.pages: dict[Asked, tuple[Any, frozenset[Key]]] = {}
-        self._sorted = kin._sorted if kin else {name: list(one) == sorted(one) for name, one in records.items()}
+        self._sorted: Mapping[str, bool] = (
+            kin._sorted if kin else {name: list(one) == sorted(one) for name, one in records.items()}
+        )
         self._texts: dict[int, str] = {}
         self._values: dict[int, frozenset[Any]] = {}
         self._kept = self._record_ids()
