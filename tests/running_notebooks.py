@@ -1,8 +1,10 @@
 """Runs a notebook of the course anew, without keys, and compares what a reader sees with what was saved."""
 
+import base64
 import json
 
 import nbformat
+import numpy as np
 
 from scripts.execute_notebooks import NOTEBOOKS, VARIES, executed
 
@@ -25,8 +27,19 @@ def texts(notebook):
                 before = shown.pop()[1] if shown and shown[-1][0] == output.name else ""
                 shown.append((output.name, before + output.text))
             else:
-                shown += sorted((kind, json.dumps(data, sort_keys=True)) for kind, data in output.data.items())
+                shown += sorted((kind, json.dumps(steady(data), sort_keys=True)) for kind, data in output.data.items())
     return shown
+
+
+def steady(data):
+    """The numbers of a figure to six digits: the last ones are the processor's."""
+    if isinstance(data, float):
+        return float(f"{data:.6g}")
+    if isinstance(data, list):
+        return [steady(one) for one in data]
+    if isinstance(data, dict) and {"bdata", "dtype"} <= data.keys():  # plotly's form of an array
+        return steady(np.frombuffer(base64.b64decode(data["bdata"]), data["dtype"]).tolist())
+    return {name: steady(one) for name, one in data.items()} if isinstance(data, dict) else data
 
 
 def check_runs_anew(name, monkeypatch):
