@@ -162,7 +162,7 @@ class Workbench:
                             yield event
                     trajectory = log.trajectory  # the fold of all that was kept
                     if writer is not None and grading.due(trajectory):
-                        graded = await self._graded(trajectory, after=event)
+                        graded = await self._graded(trajectory, event, log)
                         await writer.keep(graded)
                         trajectory = apply(trajectory, graded)
                         yield graded
@@ -173,10 +173,10 @@ class Workbench:
             if kept:
                 await store(fold(kept) if trajectory is None else trajectory)
 
-    async def _graded(self, trajectory: Trajectory, *, after: Event) -> Graded:
-        """The grade of a run that has just ended, while its journal is still open."""
+    async def _graded(self, trajectory: Trajectory, after: Event, log: EpisodeLog) -> Graded:
+        """The grade of a run that has just ended, while its journal is still open; its time is of the run's clock."""
         marked = await self.mark(trajectory, grading.Wish())
-        t_s = max(after.t_s, round((self._now() - trajectory.setting.started_at).total_seconds(), 6))
+        t_s = max(after.t_s, log.now())
         return Graded(seq=after.seq + 1, t_s=t_s, grade=marked.grade, attempts=marked.attempts, fault=marked.fault)
 
     async def grade(self, run_id: str, wish: grading.Wish, *, mark: Mark | None = None) -> Graded:

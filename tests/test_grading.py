@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from judging import Judge, verdict
@@ -43,6 +44,15 @@ def test_a_run_with_a_reference_is_graded_when_it_ends(bench):
     assert listed.outcome is True
     assert bench.store.get(listed.id) == bench.journal.trajectory(listed.id) == fold(e for e in events)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+def test_a_clock_that_is_set_forward_while_a_run_goes_on_does_not_date_its_grade(bench):
+    """Times of a run are those of its own clock; the time of day only says when it began."""
+    times = iter(range(10))
+    bench._now = lambda: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=next(times))
+    told = play(bench, reference="47104101")
+    assert isinstance(told[-1], Graded)
+    assert told[-1].t_s < 3600
 
 
 def test_a_named_check_is_used_with_its_parameters(bench):
