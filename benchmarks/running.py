@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -44,7 +45,7 @@ def run(name: str, options: Sequence[str] = (), *, claims: bool = True, limit_s:
         wall_s = time.monotonic() - began
         out.seek(0)
         err.seek(0)
-        text, last = out.read(), err.read().strip().splitlines()[-1:]
+        text, last = out.read(), [line.strip() for line in err.read().splitlines() if re.search(r"\w", line)][-1:]
     found = claims_in(text) if claims else ()
     if any(one.holds is False for one in found) and process.returncode == 1:
         fault = None  # that is what it says so with

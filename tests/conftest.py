@@ -21,6 +21,7 @@ LONGEST = (
 """The files that take longest, by their names after `test_`."""
 
 
+@pytest.hookimpl(optionalhook=True)  # xdist's, where it is there
 def pytest_xdist_auto_num_workers():
     """One more than cores, since tests that wait for a page or a process leave a core free."""
     if (told := os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")) is not None:
