@@ -4,6 +4,7 @@ The commands of the README and the tutorial are run one after the other in a fre
 names; their counts are made smaller. All others are read as the terminal reads them.
 """
 
+import os
 import re
 import shlex
 import sys
@@ -163,9 +164,12 @@ def shortened(line):
     return line
 
 
+@pytest.mark.timeout(600)  # thirty commands, and the machine may be busy
 def test_the_commands_of_the_readme_and_the_tutorial_run(tmp_path, monkeypatch, capsys):
     """ID is the run before; what one command leaves is what the next ones find."""
     monkeypatch.chdir(tmp_path)
+    for name in {name for name in os.environ if name.startswith("ORCHESTRA_") or name.endswith("_API_KEY")}:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("ORCHESTRA_HOME", str(tmp_path))
     last, ran = "ID", 0
     for file in (TUTORIAL, README):
