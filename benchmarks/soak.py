@@ -23,7 +23,7 @@ SCALES = {
         runs=3, turns=6, kills=3, tasks=6, rollouts=6, queued=40, clocks=4, hours=0.006, calls=200,
     ),
     "small": Scale(
-        runs=64, turns=100, kills=30, tasks=60, rollouts=100, queued=1000, clocks=64, hours=0.1, calls=30_000,
+        runs=64, turns=500, kills=30, tasks=60, rollouts=100, queued=1000, clocks=64, hours=0.1, calls=30_000,
     ),
     "full": Scale(
         runs=64, turns=500, kills=100, tasks=200, rollouts=500, queued=1000, clocks=256, hours=1.0, calls=30_000,
