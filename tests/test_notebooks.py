@@ -1,9 +1,11 @@
 """Every notebook asks in its title, answers in its last cell, says what it needs, and is run whole by one test file."""
 
+import importlib
 import re
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from nbclient.exceptions import DeadKernelError
 from running_notebooks import read
@@ -56,6 +58,17 @@ def test_links_between_notebooks_lead_to_notebooks():
         for name in re.findall(r"\(([0-9]\w+)\.ipynb\)", cell.source)
     }
     assert linked <= {*NAMES}
+
+
+def test_a_table_with_links_shows_words_as_text(monkeypatch):
+    monkeypatch.syspath_prepend(str(NOTEBOOKS))
+    hostile = '"><script>steal()</script>'
+    shown = (
+        importlib.import_module("course").linked_table(pd.DataFrame({"run_id": [hostile], "answer": [hostile]})).data
+    )
+    assert shown.count("&lt;script&gt;") == 3
+    assert "<script" not in shown
+    assert '""' not in shown
 
 
 def test_runs_are_numbered_as_they_are_shown():
