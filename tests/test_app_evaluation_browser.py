@@ -83,5 +83,5 @@ def test_foreign_names_are_text_and_an_unknown_report_says_what_to_do(pages):
     expect(page.locator(".ev-list tbody tr", has_text="<").first).to_be_visible()
     assert page.evaluate("window.hacked === undefined")
     page.goto(page.url + "?report=nothing")
-    expect(page.get_by_role("alert")).to_contain_text("there is no report 'nothing'")
+    expect(page.get_by_role("alert")).to_contain_text("There is no report 'nothing'")
     page.close()

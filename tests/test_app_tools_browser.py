@@ -329,4 +329,4 @@ def test_what_cannot_be_a_description_changes_nothing(open_page):
     card.get_by_text("Write another version").click()
     card.get_by_label("New description").fill("   ")
     card.get_by_role("button", name="Keep as a new version").click()
-    expect(card).to_contain_text("the description is empty")
+    expect(card).to_contain_text("The description is empty")

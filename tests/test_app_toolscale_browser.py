@@ -142,7 +142,7 @@ def test_nothing_that_a_file_says_is_markup(opened):
 
 @pytest.mark.parametrize("view", ["tasks", "tasks&task=mock-1&call=5", "schema", "records", "operations", "policy"])
 def test_no_view_is_wider_than_a_phone_and_axe_finds_nothing(browser, base_url, view):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", reduced_motion="reduce")
     with watched(context, base_url, expected=EXPECTED) as opened:
         page = opened(f"/toolscale?domain=mock&view={view}")
         page.wait_for_selector("#ts-view > *")

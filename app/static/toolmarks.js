@@ -4,10 +4,13 @@ import { el } from "./dom.js";
 import { asSentence, bytes, count, plain, wait } from "./format.js";
 import { icon } from "./icons.js";
 
+/** What a sentence of ours begins with; a name of a file, a setting or a server stays as it is. */
+const OPENER = /^(?:a|an|it|no|the|there|this)\b/;
+
 export const BUSY = new Set(["fetching", "checking"]);
 
 export function alertOf(what, why) {
-  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${plain(what)} ` }), asSentence(plain(why))));
+  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${plain(what)} ` }), plain(why).replace(OPENER, asSentence)));
 }
 
 /** Ready, off with the reason, or how far its weights are. */
