@@ -27,7 +27,7 @@ def evaluated(home: Path, tasks: int, said: Connection) -> None:
 
 
 async def _evaluated(home: Path, file: Path, said: Connection) -> Mapping[str, Any]:
-    workbench = furnished(home, policy=Steps(0.001), tool=Echo(heard=lambda: said.send((CALL, 0))))
+    workbench = furnished(home, policy=Steps(0.02), tool=Echo(heard=lambda: said.send((CALL, 0))))
     suite = load_suite(str(file), home)
 
     def begins(outlook: Outlook) -> bool:
