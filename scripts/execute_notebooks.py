@@ -34,9 +34,13 @@ def executed(file: Path, budget: str = TINY) -> Any:
         record_timing=False,
         resources={"metadata": {"path": str(file.parent)}},
     )
-    client.on_notebook_start = lambda **_: [
-        _ask_each_second(channel) for channel in (client.kc.shell_channel, client.kc.iopub_channel)
-    ]
+
+    def started(**_: Any) -> None:
+        assert client.kc is not None, "a notebook has started with its kernel"
+        for channel in (client.kc.shell_channel, client.kc.iopub_channel):
+            _ask_each_second(channel)
+
+    client.on_notebook_start = started
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # the kernel's debugger says so on stderr
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         client.execute(env={**os.environ, "ORCHESTRA_HOME": home, "BUDGET": budget, "OMP_NUM_THREADS": "1"})
