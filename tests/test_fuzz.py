@@ -96,6 +96,16 @@ def test_a_record_that_contradicts_itself_is_not_taken_for_a_run(tmp_path):
         import_file(file, Journal(tmp_path))
 
 
+def test_what_a_judge_took_that_gave_no_score_is_kept(tmp_path):
+    log = json.loads((CORPUS / "inspect" / "log").read_bytes())
+    log["samples"][0]["scores"] = {}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(log), "utf-8")
+    assert import_file(file, Journal(tmp_path)).new == 3
+    kept = [Journal(tmp_path).trajectory(path.stem) for path in (tmp_path / "journals").glob("*.jsonl")]
+    assert [len(run.judge_attempts) for run in kept if run.grades] == [1]
+
+
 @pytest.mark.parametrize("turn", [2**31, -(10**20)])
 def test_a_turn_that_no_table_holds_keeps_its_run_out_and_no_other(tmp_path, turn):
     row = json.loads((CORPUS / "messages" / "recorded").read_bytes())

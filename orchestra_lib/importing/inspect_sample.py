@@ -102,9 +102,13 @@ class _Sample:
 
     def _graded(self, made: Trajectory) -> Trajectory:
         scores = as_object(self._sample.get("scores") or {}, "scores")
-        if not scores:
-            return replace(made, judge_attempts=self._events.judged)
         at = moment(self._sample, "completed_at") or self._began
+        if not scores:
+            if not self._events.judged:
+                return made
+            # What a judge took stands with a grade, and is paid also where it came to none.
+            nobody = Grade(at=at, by="inspect", outcome=None, reason="its scorers asked a model and gave no score")
+            return replace(made, grades=(nobody,), judge_attempts=self._events.judged)
         grade = _grade({name: as_object(score, f"scores.{name}") for name, score in scores.items()}, at)
         return replace(made, outcome=grade.outcome, grades=(grade,), judge_attempts=self._events.judged)
 
