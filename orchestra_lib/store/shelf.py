@@ -26,7 +26,8 @@ class Shelf:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = False
         self._task: asyncio.Task[None] | None = None  # held, for a loop holds its tasks weakly
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None  # uvloop's of a time that has come does not tell when that is
+        self._due_s = 0.0
         self._within_s, self._ended_s = _LEISURE_S, 0.0
         self._left: list[asyncio.Future[None]] = []
 
@@ -73,9 +74,9 @@ class Shelf:
         self._within_s = min(self._within_s, within_s)
         if self._timer is not None and self._loop is not None:
             due = max(self._loop.time(), self._ended_s + within_s)
-            if due < self._timer.when():
+            if due < self._due_s:
                 self._timer.cancel()
-                self._timer = self._loop.call_at(due, self._next, self._loop)
+                self._due_s, self._timer = due, self._loop.call_at(due, self._next, self._loop)
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._loop is loop:
@@ -93,7 +94,8 @@ class Shelf:
         finally:  # by a timer, for a sleep would end with the tasks of a loop that is torn down
             if self._loop is loop:
                 self._ended_s = loop.time()
-                self._timer = loop.call_later(self._within_s if len(batch) > 1 else 0.0, self._next, loop)
+                self._due_s = self._ended_s + (self._within_s if len(batch) > 1 else 0.0)
+                self._timer = loop.call_at(self._due_s, self._next, loop)
         for _, stored in batch:
             if stored.done():  # whoever waited has gone
                 continue
