@@ -68,7 +68,7 @@ def page(pages):
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(page, scheme, width):
     page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=scheme)
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.wait_for_timeout(200)
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -79,6 +79,7 @@ class Bias extends Place {
     );
     if (!report.lines.length) {
       put(byId("bias"), this.empty(), this.driftPanel());
+      if (this.drifted) this.fillDrift();
       return;
     }
     const what = { report, measure: this.measure, intervals: this.intervals, behind: (query, words) => this.behind(query, words) };
