@@ -25,6 +25,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from orchestra_lib.hosts import LOOPBACK
+from orchestra_lib.json_writing import dumps
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 _NAME = re.compile(r"[0-9]{2}_[a-z0-9_]{1,60}")
@@ -165,7 +166,7 @@ def _output(output: Cell) -> str:
     data = output.get("data", {})
     if _PLOTLY in data:
         said = data[_PLOTLY].get("layout", {}).get("title", {}).get("text") or "a figure"
-        figure = html.escape(json.dumps(data[_PLOTLY]), quote=True)
+        figure = html.escape(dumps(data[_PLOTLY]), quote=True)
         return f'<div class="nb-figure" role="img" aria-label="{html.escape(str(said))}" data-figure="{figure}"></div>'
     if _HTML in data:
         return f'<div class="nb-html" tabindex="0">{_cleaned("".join(data[_HTML]))}</div>'

@@ -72,12 +72,13 @@ class EpisodeLog:
             self._news.clear()
             await self._news.wait()
 
-    def at_hand(self) -> tuple[Event, ...]:
+    def at_hand(self, *, end: bool = False) -> tuple[Event, ...]:
         """What has happened by now and `follow` has not told: whoever takes it hears of it here, and not there.
 
-        The end of the run comes by itself: a reader that leaves before it leaves a run that has not ended.
+        Without `end` the end of the run comes by itself: a reader that leaves before it leaves a run that has not
+        ended.
         """
         taken = list[Event]()
-        while self._events and not isinstance(self._events[0], RunFinished):
+        while self._events and (end or not isinstance(self._events[0], RunFinished)):
             taken.append(self._events.popleft())
         return tuple(taken)

@@ -22,7 +22,17 @@ from orchestra_lib.casting import Visit as Visit
 from orchestra_lib.environment.domain_tools import domain_prices
 from orchestra_lib.episode_log import EpisodeLog
 from orchestra_lib.errors import BadInput, NewerSchema
-from orchestra_lib.event import CallFinished, Event, Generated, Graded, RunStarted, TurnStarted, apply, fold
+from orchestra_lib.event import (
+    CallFinished,
+    Event,
+    Generated,
+    Graded,
+    RunFinished,
+    RunStarted,
+    TurnStarted,
+    apply,
+    fold,
+)
 from orchestra_lib.forking import restore, shared
 from orchestra_lib.model.weights import WeightsStatus
 from orchestra_lib.preference import describe
@@ -45,6 +55,8 @@ from orchestra_lib.unfolding import unfold
 
 Mark = Callable[[Trajectory, grading.Wish], Awaitable[grading.Marked]]
 """Says what a run came to, as `Workbench.mark` does."""
+_MOMENT_S = 0.002
+"""What happens within it is written at once where nobody watches: a turn of quick tools takes one write, not three."""
 
 
 @record
@@ -130,7 +142,7 @@ class Workbench:
             task = _task(order)
             grading.check_task(task)
             setting = replace(first.setting, run_id=run_id, started_at=self._now(), task=task, seed=order.seed)
-            return self._record(replace(first, setting=setting), cancel, self._shelf.leave)
+            return self._record(replace(first, setting=setting), cancel, self._shelf.leave, watched=False)
 
         return begin
 
@@ -139,8 +151,15 @@ class Workbench:
         await self._shelf.settled()
 
     async def _record(
-        self, prepared: _Prepared, cancel: asyncio.Event, store: Callable[[Trajectory], Awaitable[None]]
+        self,
+        prepared: _Prepared,
+        cancel: asyncio.Event,
+        store: Callable[[Trajectory], Awaitable[None]],
+        *,
+        watched: bool = True,
     ) -> AsyncGenerator[Event, None]:
+        """The events of a run, kept before they are told. Where nobody watches, a moment is longer, and the end and its
+        grade go to the disk together."""
         setting, policy, tools = await self._restored(prepared), prepared.policy, prepared.tools
         log, kept, trajectory = EpisodeLog(setting, time.monotonic), list[Event](), None
         stream = loop.play(
@@ -155,8 +174,12 @@ class Workbench:
                     async for event in events:
                         # Opened only now: a run that refuses to start leaves no record.
                         writer = writer or self.journal.open(setting.run_id)
-                        happened = (event, *log.at_hand())  # what came in one moment is written at once
-                        await writer.keep(*happened)
+                        if not watched:
+                            await asyncio.sleep(_MOMENT_S)
+                        # What came in one moment is written at once.
+                        happened = (event, *log.at_hand(end=not watched))
+                        ends = not watched and isinstance(happened[-1], RunFinished)
+                        await writer.keep(*happened, soon=ends and grading.due(log.trajectory))
                         kept += happened
                         for event in happened:  # the last one is what a grade follows
                             yield event

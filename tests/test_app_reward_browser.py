@@ -148,7 +148,7 @@ def test_a_fader_moves_rewards_and_ranks_without_asking_the_server(show):
     assert cell(page, "told-dear", "reward").inner_text() != before
     expect(cell(page, "told-dear", "rank")).to_contain_text("▲")
     expect(page.locator("#foot")).to_contain_text("extension")
-    page.wait_for_url("**w.tool.search=-1*")
+    page.wait_for_url(lambda url: "w.tool.search=-1" in url and "w.cost=0" in url)
     assert asked == []
     page.remove_listener("request", note)
     page.reload()

@@ -92,10 +92,13 @@ class JournalWriter:
                 raise self._undone(before, error) from error
             self._named = True
 
-    async def keep(self, *events: Event) -> None:
-        """`append` for an event loop: others go on while the disk makes sure. Raises `StoreFault`."""
+    async def keep(self, *events: Event, soon: bool = False) -> None:
+        """`append` for an event loop: others go on while the disk makes sure. Raises `StoreFault`.
+
+        `soon` leaves that to the next one that makes sure: these are acknowledged together with those.
+        """
         before = self._size
-        if not self._write(events):
+        if not self._write(events) or soon:
             return
         sure = together().sure((self._open(), None if self._named else self._path.parent))
         try:

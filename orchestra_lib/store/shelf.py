@@ -10,7 +10,7 @@ import asyncio
 from orchestra_lib.store.store import Store
 from orchestra_lib.trajectory import Trajectory
 
-_GATHER_S, _LEISURE_S = 0.05, 0.5
+_GATHER_S, _LEISURE_S = 0.05, 1.0
 """So long after a transaction of several runs the next one begins, where somebody waits for it and where nobody."""
 _LEFT = 1_000
 """So many runs at most are left without anyone waiting for them: their trajectories fill memory until then."""
