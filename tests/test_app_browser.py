@@ -61,8 +61,7 @@ def run_id(page):
 
 def test_a_task_runs_turn_by_turn_to_its_answer_and_bill(open_page):
     page = open_page()
-    run(page, "short")
-    expect(page.locator("#stop")).to_be_enabled()
+    run(page, "short")  # it may be over before a busy machine looks; longer ones are stopped below
     answered(page)
     expect(page.locator("#answer")).to_have_text("47104101")
     expect(page.locator(".wb-call").first).to_contain_text("Code interpreter")
