@@ -6,10 +6,11 @@ or `rehearsal` is used: only what the single operators compute.
 
 import pickle
 
+from benchmarks.tau2_tools import meets, reduced
 from orchestra_lib.environment.arguments import Checker
 from orchestra_lib.environment.calculation import calculate
 from orchestra_lib.environment.operators import OPERATORS
-from orchestra_lib.environment.schema import Builtin, Compare, Mode
+from orchestra_lib.environment.schema import Builtin, Mode
 from orchestra_lib.errors import ModelMistake
 
 
@@ -78,7 +79,7 @@ class PlainWorld:
         for one in query.filters:
             wanted = names.get(one.parameter)
             if wanted is not None:
-                rows = [row for row in rows if _meets(row.get(one.field), wanted, one.compare)]
+                rows = [row for row in rows if meets(row.get(one.field), wanted, one.compare)]
         if query.where is not None:
             rows = [row for row in rows if self.value(query.where, {**names, "row": row})]
         key = self.tables[query.table].key
@@ -135,7 +136,7 @@ class PlainWorld:
             return [row for row in rows if self.value(rest[2], {**names, rest[1]: row})]
         if head in ("any", "all", "filter", "count", "sum", "map", "least", "most"):
             items = self.value(rest[1], names) or ()
-            return _reduced(head, [(one, self.value(rest[2], {**names, rest[0]: one})) for one in items])
+            return reduced(head, [(one, self.value(rest[2], {**names, rest[0]: one})) for one in items])
         if head == "if":
             return self.value(rest[1] if self.value(rest[0], names) else rest[2], names)
         if head in ("and", "or"):
@@ -219,33 +220,3 @@ class PlainWorld:
 
 def _copied(data):
     return pickle.loads(pickle.dumps(data))
-
-
-def _meets(value, wanted, compare):
-    match compare:
-        case Compare.IS:
-            return value == wanted
-        case Compare.AT_LEAST:
-            return value is not None and value >= wanted
-        case Compare.AT_MOST:
-            return value is not None and value <= wanted
-        case _:
-            return str(wanted).casefold() in value.casefold() if isinstance(value, str) else wanted in (value or ())
-
-
-def _reduced(head, pairs):
-    values = [value for _, value in pairs]
-    known = [value for value in values if value is not None]
-    match head:
-        case "any" | "all":
-            return any(values) if head == "any" else all(values)
-        case "filter" | "count":
-            kept = [one for one, value in pairs if value]
-            return kept if head == "filter" else len(kept)
-        case "map":
-            return values
-        case "sum":
-            total = sum(known)
-            return round(total, 6) if isinstance(total, float) else total
-        case _:
-            return (min if head == "least" else max)(known, default=None)

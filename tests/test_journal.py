@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.soaking.small_files import disk_of
 from orchestra_lib.codec import event_to_line
 from orchestra_lib.errors import BadInput, NewerSchema, StoreFault
 from orchestra_lib.event import CallStarted, Generated, RunFinished, RunStarted, Streamed, TurnStarted
@@ -22,7 +23,6 @@ from orchestra_lib.store.journal import Journal
 from orchestra_lib.tool import ToolCall
 from orchestra_lib.trajectory import StopReason
 from tests.episodes import events, setting, trajectory
-from tests.full_disk import disk_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LINES = [(event_to_line(event) + "\n").encode() for event in events() if not isinstance(event, Streamed | CallStarted)]

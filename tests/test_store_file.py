@@ -3,12 +3,12 @@
 import duckdb
 import pytest
 
+from benchmarks.soaking.small_files import disk_of
 from orchestra_lib.errors import NewerSchema, StoreFault
 from orchestra_lib.store.database import OWNED
 from orchestra_lib.store.migrations import MIGRATIONS, version
 from orchestra_lib.store.store import Store
 from tests.episodes import trajectory
-from tests.full_disk import disk_of
 from tests.storing import elsewhere, ids, journal
 
 

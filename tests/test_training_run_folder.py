@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from full_disk import disk_of
 
+from benchmarks.soaking.small_files import disk_of
 from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.training.run_folder import RunFolder, State, Status, now
 from orchestra_lib.training.steps import Step

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import toy_scale
-from full_disk import disk_of
 from safetensors.torch import load_file
 from toy_training import settings
 
+from benchmarks.soaking.small_files import disk_of
 from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.importing import import_file

@@ -3,15 +3,12 @@
 import asyncio
 import json
 import random
-import resource
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +19,7 @@ import httpx2
 from benchmarks.claims import Claim, claim, note
 from benchmarks.scripted_server import CALLS
 from benchmarks.soaking.faulty_server import faulty
+from benchmarks.soaking.small_files import disk_of
 from benchmarks.soaking.world import MODEL, Echo, Scale, furnished, home, order, played
 from orchestra_lib.chat import CallStyle
 from orchestra_lib.errors import StoreFault
@@ -71,7 +69,7 @@ def _one_journal() -> Iterator[Claim]:
         orders = [order(700), *(order(9) for _ in range(7))]
 
         async def play() -> list[Exception | None]:
-            with _files_up_to(2_000_000):
+            with disk_of(2_000_000):
                 return await played(workbench, orders, lambda event: None)
 
         first, *siblings = asyncio.run(play())
@@ -79,18 +77,6 @@ def _one_journal() -> Iterator[Claim]:
     note(f"what the long run ended with: {first}")
     yield claim("a journal that cannot grow: its run told so", isinstance(first, StoreFault), "of 1", at_least=1)
     yield claim("a journal that cannot grow: siblings that went on", siblings.count(None), "of 7", at_least=7)
-
-
-@contextmanager
-def _files_up_to(size: int) -> Iterator[None]:
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 class JumpingClock:
