@@ -30,7 +30,7 @@ audit: $(VENV)/dev.stamp $(AUDIT)/stamp ## Look for known weaknesses in all that
 	$(AUDIT)/bin/pip-audit --vulnerability-service osv --skip-editable --progress-spinner off \
 	  --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" $(ARGS)
 
-bench: $(VENV)/dev.stamp ## Run the benchmarks into docs/benchmarks.md (under 25 minutes alone on two cores; ARGS="--all")
+bench: $(VENV)/dev.stamp ## Run the benchmarks into docs/benchmarks.md (a quarter of an hour alone on two cores; ARGS="--all")
 	$(BIN)/python -m benchmarks $(ARGS)
 
 fuzz: $(VENV)/dev.stamp requirements-fuzz.txt ## Fuzz everything that reads what others wrote (MINUTES=1 for each target; ARGS="--only sql")

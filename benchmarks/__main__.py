@@ -1,6 +1,6 @@
 """All benchmarks, one after another, into one table: what is claimed, measured, and whether it holds.
 
-    python -m benchmarks                      # writes docs/benchmarks.md: under 25 minutes on two quiet cores
+    python -m benchmarks                      # writes docs/benchmarks.md: a quarter of an hour on two quiet cores
     python -m benchmarks --all                # also those that take minutes of CPU each
     python -m benchmarks --only engine store  # these alone, to the terminal
     python -m benchmarks --quick              # to see that each works: to the terminal, and its figures mean nothing
