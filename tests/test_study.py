@@ -221,4 +221,4 @@ def test_the_command_writes_a_report_to_share(tmp_path):
     assert "functions of the domain" in {one["name"] for one in said["columns"]}
     assert said == json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
     assert (tmp_path / "out" / "report.html").read_text("utf-8").startswith("<!doctype html>")
-    assert "all together about" in done.stderr
+    assert "all together unknown" in done.stderr

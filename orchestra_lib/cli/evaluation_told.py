@@ -34,16 +34,23 @@ def foretell(study: Study, outlooks: Sequence[Outlook]) -> None:
             costs.append(one.cost_usd)
             times.append(one.wall_s)
     if len(study.parts) > 1:
-        unknown = sum(cost is None for cost in costs)
-        words = f", and {unknown} estimates are unknown" if unknown else ""
-        took_s = sum(one for one in times if one is not None)
-        note(f"all together about {dollars(sum(one for one in costs if one is not None))}, {_duration(took_s)}{words}")
+        note(f"all together {_total(costs, times)}")
     if study.budget_usd is not None:
         limits = outlooks[0].plan.conditions.limits
         note(
             f"budget {dollars(study.budget_usd)}, of which {dollars(sum(one.spent_usd for one in outlooks))} is spent; "
             f"one run may cost {dollars(limits.cost_usd)} (--cost-limit)"
         )
+
+
+def _total(costs: Sequence[float | None], times: Sequence[float | None]) -> str:
+    """What the estimates come to; those that are unknown are counted and not taken for nothing."""
+    usd, took_s = ([one for one in some if one is not None] for some in (costs, times))
+    unknown = len(costs) - min(len(usd), len(took_s))
+    if unknown == len(costs):
+        return "unknown: there is no earlier run to estimate by"
+    words = f", and {unknown} of {len(costs)} estimates are unknown" if unknown else ""
+    return f"about {dollars(sum(usd))}, {_duration(sum(took_s))}{words}"
 
 
 class Progress:
