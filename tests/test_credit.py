@@ -123,5 +123,6 @@ def test_an_estimate_plays_nothing_and_what_is_unknown_is_not_zero(tmp_path: Pat
     command = ["credit", "simulated", "--limit", "2", "--orchestrator", "cheapest", "--dry-run"]
     done = CliRunner().invoke(app, command, env={"ORCHESTRA_HOME": str(tmp_path)}, catch_exceptions=False)
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "all together unknown: there is no earlier run" in done.stderr and "$0" not in done.stderr
+    assert "all together unknown: there is no earlier run" in done.stderr
+    assert "$0" not in done.stderr
     assert not list((tmp_path / "journals").glob("*"))
