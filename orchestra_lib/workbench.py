@@ -40,7 +40,7 @@ from orchestra_lib.pricelist import find_table, load_tables
 from orchestra_lib.pricing import Attempt, Price, PriceTable
 from orchestra_lib.protocols import Policy, PolicySpec, Tool
 from orchestra_lib.record import record
-from orchestra_lib.replay_process import Answer, replay_offline
+from orchestra_lib.replay.process import Answer, replay_offline
 from orchestra_lib.roster import Offer, Roster
 from orchestra_lib.simulated_tasks import find
 from orchestra_lib.store.artefacts import Artefacts

@@ -11,7 +11,7 @@ VERBS = (  # floor 2
     "assigning", "best_choice", "bias_report", "bias_rows", "calling", "casting", "checkup", "configuration",
     "describing", "describing_words", "description_swaps", "descriptions", "engine", "ensemble", "evaluation",
     "experts", "export", "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials",
-    "play", "players", "pricelist", "profilefit", "profilelist", "published", "replay_process", "replaying",
+    "play", "players", "pricelist", "profilefit", "profilelist", "published", "replay",
     "rescoring", "roster", "sampling", "serving", "swapping", "synthesis", "training_tasks", "wishing", "workbench",
 )  # fmt: skip
 FACES = ("cli", "server", "__main__")  # floor 4, with app/

@@ -12,7 +12,7 @@ from orchestra_lib.codec import to_text
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import fold
 from orchestra_lib.policy.scripted import Scripted
-from orchestra_lib.replay_process import replay_offline
+from orchestra_lib.replay.process import replay_offline
 from orchestra_lib.store.artefacts import Artefacts
 
 ROOT = Path(__file__).resolve().parent.parent

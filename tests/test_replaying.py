@@ -19,7 +19,7 @@ from orchestra_lib.play import play
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.pricing import Attempt
 from orchestra_lib.protocols import PolicySpec, ToolResult
-from orchestra_lib.replaying import replay
+from orchestra_lib.replay.replaying import replay
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.tool import File, ToolCall
 

@@ -13,7 +13,7 @@ from orchestra_lib.grouping import group
 from orchestra_lib.policy.baseline import cheapest, strongest
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.protocols import SituatedTool
-from orchestra_lib.replaying import replay
+from orchestra_lib.replay.replaying import replay
 from orchestra_lib.report import report
 from orchestra_lib.simulated_tasks import simulated_task, simulated_tasks
 from orchestra_lib.store.artefacts import Artefacts

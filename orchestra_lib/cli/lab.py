@@ -19,7 +19,7 @@ from orchestra_lib.errors import BadInput
 from orchestra_lib.forking import tree_lines
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.paths import home
-from orchestra_lib.replay_process import Answer
+from orchestra_lib.replay.process import Answer
 from orchestra_lib.reward_report import of_offered, reward_reports
 from orchestra_lib.store.forks import Branch
 from orchestra_lib.store.store import Store

@@ -15,7 +15,8 @@ from orchestra_lib.errors import BadInput, OrchestraError
 from orchestra_lib.event import Event
 from orchestra_lib.protocols import PolicySpec
 from orchestra_lib.record import record
-from orchestra_lib.replaying import Difference, replay
+from orchestra_lib.replay.difference import Difference
+from orchestra_lib.replay.replaying import replay
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.toolkit.offline import deny_network
 from orchestra_lib.trajectory import Trajectory
@@ -46,9 +47,9 @@ def replay_offline(events: Sequence[Event], home: Path, spec: PolicySpec | None 
     """Replay in a process that has no network. Blocks. Raises `BadInput` for a run that cannot be replayed."""
     asked = [to_text(Question(home=str(home), spec=spec)), *map(event_to_line, events)]
     done = subprocess.run(
-        [sys.executable, "-m", "orchestra_lib.replay_process"],
+        [sys.executable, "-m", "orchestra_lib.replay.process"],
         input="\n".join(asked), capture_output=True, encoding="utf-8", timeout=_PATIENCE_S, check=False,
-        cwd=Path(__file__).parents[1], env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+        cwd=Path(__file__).parents[2], env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
     )  # fmt: skip
     if done.returncode == 2:
         raise BadInput(done.stderr.strip())
