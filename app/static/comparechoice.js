@@ -1,0 +1,72 @@
+// What the Compare page shows while there are not two runs to compare: the latest to choose from, or what is not there.
+
+import { el, put } from "./dom.js";
+import { asSentence, plain, when } from "./format.js";
+import { statusChip } from "./marks.js";
+import { nowhere } from "./placards.js";
+import { getJson } from "./server.js";
+
+const LATEST = 20;
+const HOW = "Pick one of the latest runs, or select two to eight in Trajectories and press c there.";
+
+/** What the server refused: the side that is not here, or the whole comparison. `query` is that of the page. */
+export function drawRefused(host, error, query) {
+  const [a, b] = [query.get("a"), query.get("b")];
+  const side = /^([AB]): /.exec(error.message)?.[1];
+  const kept = side === "A" ? b : a;
+  put(
+    host,
+    el(
+      "div",
+      { class: "wb-state lv-empty" },
+      el("h2", { text: side ? `${side} is not here` : query.size ? "These could not be compared" : "The runs could not be read" }),
+      el("p", { text: side ? nowhere(side === "A" ? a : b) : asSentence(plain(error.message)) }),
+      side
+        ? el("a", { class: "wb-btn primary", href: `/compare?a=${encodeURIComponent(kept)}`, text: "Choose another" })
+        : null,
+      el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
+    ),
+  );
+}
+
+/** One run is known, or none: the latest to choose the `missing` side from. Raises `Refused`. */
+export async function drawChoice(host, known, missing) {
+  const rows = (await getJson("/api/trajectories")).rows.filter((row) => row.id !== known).slice(0, LATEST);
+  const head = known ? `Choose what to compare with ${plain(known)}` : "Compare two trajectories";
+  const address = (row) =>
+    `/compare?${new URLSearchParams(known ? { a: known, b: known, [missing]: row.id } : { a: row.id })}`;
+  const content = rows.length
+    ? el(
+        "ul",
+        { class: "cp-choices" },
+        rows.map((row) => choice(row, address(row))),
+      )
+    : el("p", { class: "wb-note", text: known ? "There is no other run yet." : "Nothing has been run yet." });
+  put(
+    host,
+    el(
+      "section",
+      { class: "wb-panel cp-choose", "aria-label": "Choose" },
+      el("header", {}, el("h2", { text: head })),
+      rows.length ? el("p", { class: "wb-note", text: HOW }) : null,
+      content,
+      rows.length
+        ? el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" })
+        : el("a", { class: "wb-btn primary", href: "/", text: "Give it a task" }),
+    ),
+  );
+}
+
+const choice = (row, href) =>
+  el(
+    "li",
+    {},
+    el(
+      "a",
+      { class: "cp-choice", href },
+      el("b", { class: "lv-cut", text: plain(row.task) }),
+      el("span", { class: "wb-note lv-cut", text: `${plain(row.orchestrator)} · ${row.wish}` }),
+      el("span", { class: "wb-note wb-num", text: when(row.started_at) }),
+      statusChip(row.status),
+    ),
+  );
