@@ -2,13 +2,13 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { cost, count, fineUsd, plain, tokenCount, unknown, usd } from "./format.js";
+import { cost, count, figure, fineUsd, plain, tokenCount, unknown, usd } from "./format.js";
 import { kindBox, nominalBadge, statusChip } from "./marks.js";
 import { meter, timeMeter, warning } from "./meters.js";
 import { lasted } from "./times.js";
 
 const LINES = 8;
-const tenths = (value) => value.toFixed(1);
+const tenths = (value) => value.toFixed(1); // while the clock goes on
 
 /** The whole right column of Live for a run, which may still wait at a `place`, or the idle one when `run` is null. */
 export function drawBill(host, run, table, place) {
@@ -61,7 +61,7 @@ function running(run) {
   return [
     head(chip, setting.prices),
     el("div", {}, total(bill), meter(bill.known_usd, held.usd, limit), marks(held, limit, bill)),
-    tiles(lasted(run.timed ? run.took : null, tenths), setting.limits.time_s, tokenCount(bill.input_tokens), tokenCount(bill.output_tokens)),
+    tiles(lasted(run.timed ? run.took : null, run.finished ? figure : tenths), setting.limits.time_s, tokenCount(bill.input_tokens), tokenCount(bill.output_tokens)),
     clock(run),
     el("hr", { class: "wb-hr" }),
     bill.rows.length || runningCalls(run).length

@@ -1,14 +1,14 @@
 // The bill as a table.
 
 import { el } from "./dom.js";
-import { cost, count, plain, tokenCount, unknown, usd } from "./format.js";
+import { cost, count, figure, plain, tokenCount, unknown, usd } from "./format.js";
 import { kindBox } from "./marks.js";
 import { lasted } from "./times.js";
 
 /** The bill as a table, a row per payee and priced name, with the price row behind each sum. */
 export function billTable(run) {
   const { bill, setting } = run;
-  const header = [["Payee"], ["Tries", "n"], ["Tok in", "n"], ["out", "n"], ["Cost", "n"], ["Sec", "n"]];
+  const header = [["Payee"], ["Tries", "n"], ["Tok in", "n"], ["Tok out", "n"], ["Cost", "n"], ["Sec", "n"]];
   const rows = bill.rows.flatMap((row) => [
     el(
       "tr",
@@ -27,7 +27,7 @@ export function billTable(run) {
       number(row.uses_tokens ? tokenCount(row.input_tokens) : ""),
       number(row.uses_tokens ? tokenCount(row.output_tokens) : ""),
       number(cost(row.cost)),
-      number(lasted(row.wall_s, tenths)),
+      number(lasted(row.wall_s, figure)),
     ),
     el(
       "tr",
@@ -67,11 +67,10 @@ export function billTable(run) {
         number(tokenCount(bill.input_tokens)),
         number(tokenCount(bill.output_tokens)),
         number(sum),
-        number(lasted(bill.wall_s, tenths)),
+        number(lasted(bill.wall_s, figure)),
       ),
     ),
   );
 }
 
-const tenths = (value) => value.toFixed(1);
 const number = (...value) => el("td", { class: "n" }, value);

@@ -17,9 +17,12 @@ export function fineUsd(value) {
   return `$${value.toFixed(Math.min(9, 1 - Math.floor(Math.log10(value))))}`;
 }
 
-export function seconds(value) {
-  if (value < 0.005) return value > 0 ? "<0.01 s" : "0.00 s";
-  return `${value < 9.995 ? value.toFixed(2) : value.toFixed(1)} s`;
+export const seconds = (value) => `${figure(value)} s`;
+
+/** Seconds where the head or the label of the place has their unit. */
+export function figure(value) {
+  if (value < 0.005) return value > 0 ? "<0.01" : "0.00";
+  return value < 9.995 ? value.toFixed(2) : value.toFixed(1);
 }
 
 export function bytes(value) {

@@ -10,14 +10,17 @@ import { lasted } from "./times.js";
 const tokens = (row) =>
   row.input_tokens === null || row.output_tokens === null
     ? unknown("a model did not report its tokens")
-    : count(row.input_tokens + row.output_tokens);
+    : counted(row.input_tokens + row.output_tokens, "token");
+
+/** A number with what it counts, which is shown where the list has no head. */
+const counted = (n, word, words = `${word}s`) => [count(n), el("span", { class: "rc-unit", text: ` ${n === 1 ? word : words}` })];
 
 /** Every column by its name: head, width in pixels, cell. */
 export const COLUMNS = {
   calls_by_kind: { title: "Calls by kind", width: 92, cell: (row) => (row.glyph ? glyph(row.glyph) : lasted(null)), look: "g" },
-  turns: { title: "Turns", width: 40, cell: (row) => count(row.turns) },
-  calls: { title: "Calls", width: 40, cell: (row) => count(row.calls) },
-  failed: { title: "Failed", width: 44, cell: (row) => count(row.failed_calls) },
+  turns: { title: "Turns", width: 40, cell: (row) => counted(row.turns, "turn") },
+  calls: { title: "Calls", width: 40, cell: (row) => counted(row.calls, "call") },
+  failed: { title: "Failed", width: 44, cell: (row) => counted(row.failed_calls, "failed", "failed") },
   tokens: { title: "Tokens", width: 62, cell: tokens },
   cost: { title: "Cost", width: 66, cell: (row) => el("b", {}, cost(row.cost)) },
   time: {

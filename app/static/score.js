@@ -7,6 +7,7 @@ import { NO_TIMES } from "./times.js";
 
 const LANES = ["basic", "specialist", "generalist", "domain"];
 const FAILED = new Set(["error", "timeout", "rejected"]);
+const DIGIT = 7; // px
 const STEPS = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
 /**
@@ -79,8 +80,10 @@ export function drawScore(host, run, { seconds: shared, kinds, width: given } = 
   );
   for (const bar of seen(thinking, x, () => "orch")) drawing.append(thought(bar, x, middle("orch")));
   const labelled = new Map();
-  for (const bar of seen(calls, x, (call) => `${call.kind} ${look(call)}`))
-    drawing.append(...callBar(bar, x, middle(bar.kind), row - 6, labelled));
+  const bars = seen(calls, x, (call) => `${call.kind} ${look(call)}`);
+  const following = nextInLane(bars);
+  for (const bar of bars)
+    drawing.append(...callBar(bar, x, middle(bar.kind), row - 6, labelled, x(following.get(bar))));
   if (run.stop !== "answered") drawing.append(...nowLine(run, x(now), bottom, width));
   host.replaceChildren(drawing);
 }
@@ -95,6 +98,17 @@ function seen(bars, x, lane) {
     last.set(lane(bar), Math.max(covered, end));
     return true;
   });
+}
+
+/** When the next bar of its lane begins, for every bar. */
+function nextInLane(bars) {
+  const begins = new Map();
+  const following = new Map();
+  for (const bar of bars.toReversed()) {
+    following.set(bar, begins.get(bar.kind) ?? Infinity);
+    begins.set(bar.kind, bar.start);
+  }
+  return following;
 }
 
 const look = (bar) => (FAILED.has(bar.state) ? "failed" : bar.state === "running" ? "running" : "done");
@@ -157,7 +171,7 @@ function thought(bar, x, y) {
   );
 }
 
-function callBar(bar, x, y, height, labelled) {
+function callBar(bar, x, y, height, labelled, next) {
   const start = x(bar.start);
   const width = Math.max(2, x(bar.end) - start);
   const failed = FAILED.has(bar.state);
@@ -183,15 +197,18 @@ function callBar(bar, x, y, height, labelled) {
     const middle = start + width / 2;
     parts.push(svg("path", { d: `M${middle - 3} ${y - 3}l6 6m0-6-6 6`, class: "wb-bar-cross" }));
   }
-  return parts.concat(number(bar, start, width, y, failed, labelled));
+  return parts.concat(number(bar, start, width, y, failed, labelled, next));
 }
 
-function number(bar, start, width, y, failed, labelled) {
-  const inside = width > 16 && !failed && bar.state !== "running" && bar.state !== "cancelled";
+/** The turn's number, in its bar or after it; none where the one before or the `next` bar leaves no room. */
+function number(bar, start, width, y, failed, labelled, next) {
+  const text = String(bar.turn);
+  const room = DIGIT * text.length;
+  const inside = width > room + 9 && !failed && bar.state !== "running" && bar.state !== "cancelled";
   const at = inside ? start + 5 : start + width + 4;
-  if (at < (labelled.get(bar.kind) ?? 0)) return []; // no room: the title still tells it
-  labelled.set(bar.kind, at + 10);
-  return [svg("text", { x: at, y: y + 4, class: inside ? `b wb-on-${bar.kind}` : "ink", text: String(bar.turn) })];
+  if (at < (labelled.get(bar.kind) ?? 0) || (!inside && at + room > next)) return []; // the bar's title still tells it
+  labelled.set(bar.kind, at + room + 3);
+  return [svg("text", { x: at, y: y + 4, class: inside ? `b wb-on-${bar.kind}` : "ink", text })];
 }
 
 function nowLine(run, x, bottom, width) {

@@ -18,7 +18,7 @@ export function drawStrip(run) {
       limit === null ? null : el("span", { class: "wb-note", text: ` of ${usd(limit)}` }),
     ),
     meter(run.bill.known_usd, run.held.usd, limit),
-    el("span", { class: "wb-note" }, el("span", { "data-clock": true }, lasted(run.timed ? run.took : null, (value) => value.toFixed(1))), " s"),
+    el("span", { class: "wb-note" }, run.finished ? lasted(run.timed ? run.took : null) : [el("span", { "data-clock": true, text: run.now.toFixed(1) }), " s"]),
     run.finished ? statusChip(run.stop ?? "fault") : null,
   );
 }

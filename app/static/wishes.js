@@ -41,7 +41,7 @@ export class Wishes {
         title,
         min: 0,
         value: this.goals[name],
-        shown: (value) => value.toFixed(2),
+        shown: weight,
         on: (value) => {
           this.goals[name] = value;
           this.onChange();
