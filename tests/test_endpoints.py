@@ -10,7 +10,7 @@ from orchestra_lib.chat import CallStyle
 from orchestra_lib.errors import BadInput
 from orchestra_lib.model.endpoint import Catalogue
 from orchestra_lib.model.endpoints import Endpoints
-from orchestra_lib.model.probe import Door, Probes, Sight, look_at
+from orchestra_lib.model.probe import PATIENT_S, Door, Probes, Sight, look_at
 from orchestra_lib.model.trial import try_out
 from orchestra_lib.players import policy_of, tools_of
 from orchestra_lib.pricelist import load_tables
@@ -153,6 +153,17 @@ def test_whoever_only_asks_never_waits_for_a_server(tmp_path):
     started = time.monotonic()
     assert slow.off("ollama/qwen3-8b") == "looking for Ollama at http://127.0.0.1:11434/v1"
     assert time.monotonic() - started < 0.5
+
+
+def test_who_asks_for_one_address_has_patience_and_looks_at_no_other(tmp_path):
+    looked = []
+    probes = Probes(
+        lambda door, within_s: looked.append((door.base_url, within_s)) or Sight(problem=None, models=("m",))
+    )
+    asked = Endpoints(Catalogue.load(tmp_path), {"OPENAI_API_KEY": "k"}, probes)
+    asked.look_at("vllm/served")
+    assert looked == [("http://127.0.0.1:8000/v1", PATIENT_S)]
+    assert (asked.off("vllm/served"), asked.served("vllm/served")) == (None, "m")
 
 
 def test_what_was_seen_is_kept_and_looked_at_again_when_old():

@@ -46,23 +46,24 @@ def models(
 def _fetch(roster: Roster, name: str | None, *, yes: bool) -> None:
     show = WeightsProgress()
     if name is None:
-        roster.fetch(show)
+        roster.models.fetch(show)
         return
-    weights = roster.weights.get(name)
+    catalogue = roster.models.weights
+    weights = catalogue.get(name)
     memory = f"about {weights.memory_bytes / 1e9:.1f} GB of memory" if weights.memory_bytes else "memory unknown"
     note(f"{weights.title}: {weights.bytes / 1e6:,.0f} MB, {memory}")
     note(f"licence: {weights.licence} ({weights.source})")
-    ready = roster.weights.status(name).state == "ready"
+    ready = catalogue.status(name).state == "ready"
     if weights.bytes > ASK_ABOVE_BYTES and not yes and not ready:
         raise BadInput(f"{name} is a download of {weights.bytes / 1e9:.1f} GB; add --yes to get it")
-    roster.weights.fetch(name, show)
+    catalogue.fetch(name, show)
 
 
 def _test(roster: Roster, name: str | None, *, json: bool) -> None:
     if name is None:
         raise BadInput("name the endpoint to try out; `orchestra models` lists them")
     endpoint = roster.endpoints.get(name)
-    roster.endpoints.look()
+    roster.endpoints.look_at(name)
     if (off := roster.endpoints.off(name)) is not None:
         raise BadInput(f"the endpoint {name} is off: {off}")
     trial = asyncio.run(try_out(name, roster.endpoints.model(name), endpoint.style))
@@ -111,14 +112,14 @@ def _print_tables(roster: Roster) -> None:
     print_table(("tool", "state", "what"), tools)
     print()
     weights = [
-        (status.name, status.state, f"{status.total_bytes / 1e6:,.0f} MB", roster.weights.get(status.name).licence)
-        for status in _weights(roster)
+        (one.name, one.state, f"{one.total_bytes / 1e6:,.0f} MB", roster.models.weights.get(one.name).licence)
+        for one in _weights(roster)
     ]
     print_table(("weights", "state", "size", "licence"), weights)
 
 
 def _weights(roster: Roster) -> list[WeightsStatus]:
-    return [roster.weights.status(name) for name in roster.weights.names]
+    return [roster.models.weights.status(name) for name in roster.models.weights.names]
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"models": models}

@@ -8,7 +8,7 @@ from orchestra_lib.model.endpoint import SERVED, Catalogue, Endpoint, Provider
 from orchestra_lib.model.failure import Address
 from orchestra_lib.model.gate import Gate
 from orchestra_lib.model.openai_compatible import OpenAICompatible
-from orchestra_lib.model.probe import Door, Probes, Sight
+from orchestra_lib.model.probe import PATIENT_S, Door, Probes, Sight
 from orchestra_lib.model.wire import is_local
 from orchestra_lib.toolorchestra.tokens import WordPieces
 
@@ -78,6 +78,11 @@ class Endpoints:
         """Have every address that can be used looked at once; waits two seconds and a half at most."""
         usable = (p for p in self._catalogue.providers.values() if p.local or self._key(p))
         self._probes.wait([self._door(provider) for provider in usable])
+
+    def look_at(self, name: str) -> None:
+        """Have the address of one endpoint looked at, with patience: a server that is busy lists its models late."""
+        if (provider := self.provider(name)).local or self._key(provider):
+            self._probes.wait([self._door(provider)], PATIENT_S)
 
     def priced_as(self, name: str) -> str:
         """The name of its price row."""

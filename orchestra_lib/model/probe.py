@@ -15,6 +15,8 @@ from orchestra_lib.record import record
 
 WITHIN_S = 2.0
 """How long an address may take to answer."""
+PATIENT_S = 15.0
+"""The same where somebody asked for this address alone and waits for it."""
 FRESH_S = 60.0
 """An answer stands so long; that there was none a quarter of it, so that a server just started is seen soon."""
 _MAX_BYTES = 4 << 20
@@ -55,26 +57,29 @@ class Probes:
         with self._lock:
             seen = self._seen.get(door)
             if seen is None or time.monotonic() - seen.seen_s > (self._fresh_s / 4 if seen.problem else self._fresh_s):
-                self._start(door)
+                self._start(door, self._within_s)
             return seen
 
-    def wait(self, doors: Iterable[Door]) -> None:
-        """Wait until each door was looked at once, but no longer than a look may take."""
-        deadline = time.monotonic() + self._within_s + 0.5
-        unseen = [door for door in doors if self.sight(door) is None]
+    def wait(self, doors: Iterable[Door], within_s: float | None = None) -> None:
+        """Wait until each door was looked at once, but no longer than a look may take: `within_s`, else as always."""
+        within_s = within_s or self._within_s
+        deadline = time.monotonic() + within_s + 0.5
         with self._lock:
-            looking = [self._looking[door] for door in unseen if door in self._looking]
+            unseen = [door for door in doors if door not in self._seen]
+            for door in unseen:
+                self._start(door, within_s)
+            looking = [self._looking[door] for door in unseen]
         for thread in looking:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _start(self, door: Door) -> None:
+    def _start(self, door: Door, within_s: float) -> None:
         if door not in self._looking:
             # A thread, since no timeout of a client covers a name service that hangs.
-            self._looking[door] = threading.Thread(target=self._run, args=(door,), daemon=True)
+            self._looking[door] = threading.Thread(target=self._run, args=(door, within_s), daemon=True)
             self._looking[door].start()
 
-    def _run(self, door: Door) -> None:
-        sight = self._look(door, self._within_s)
+    def _run(self, door: Door, within_s: float) -> None:
+        sight = self._look(door, within_s)
         with self._lock:
             self._seen[door] = replace(sight, seen_s=time.monotonic())
             del self._looking[door]
