@@ -65,6 +65,11 @@ def test_the_list_is_narrowed_to_a_tag(orchestra, tmp_path):
     assert [row["id"] for row in json.loads(orchestra("list", "--json", "--tag", "demo")[1])] == ["run-2"]
 
 
+def test_rows_as_csv_end_as_lines_do_here_and_hold_nothing_that_a_spreadsheet_runs(orchestra):
+    sql = "SELECT tool, '=1+1' AS said, -2 AS figure FROM calls ORDER BY ALL LIMIT 1"
+    assert orchestra("query", sql, "--csv")[:2] == (0, "tool,said,figure\ncoder,'=1+1,-2\n")
+
+
 def test_a_folder_of_partitions_is_asked_as_the_own_store_is(orchestra, tmp_path):
     folder = tmp_path / "parts"
     assert orchestra("export", folder, "--format", "partitions")[2] == f"2 trajectories to {folder}\n"

@@ -1,8 +1,6 @@
 """Finding runs again, and handing them on: list, show, query, export, import, rebuild."""
 
-import csv
 import logging
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +23,7 @@ from orchestra_lib.cli.terminal import (
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import order_of, to_toml
 from orchestra_lib.errors import BadInput
-from orchestra_lib.export import ExportFormat, write
+from orchestra_lib.export import ExportFormat, answer_csv, write
 from orchestra_lib.importing import ImportFormat, import_file
 from orchestra_lib.paths import home
 from orchestra_lib.report import report
@@ -116,7 +114,7 @@ def show(
 def query(
     sql: Annotated[str, typer.Argument(help="One SELECT; tables: trajectories, turns, calls, attempts.")],
     json: Annotated[bool, typer.Option("--json", help="Rows as JSON objects.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Rows as CSV.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Rows as CSV, lines ended by LF.")] = False,
     limit: Annotated[int, typer.Option(help="Rows at most.")] = 1000,
     store: StorePlace = None,
 ) -> None:
@@ -126,7 +124,7 @@ def query(
     if json:
         print_json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
     elif as_csv:
-        csv.writer(sys.stdout).writerows([result.columns, *result.rows])
+        print(answer_csv(result.columns, result.rows, end="\n"), end="")
     else:
         rows = [["—" if cell is None else one_line(str(cell), 80) for cell in row] for row in result.rows]
         print_table(result.columns, rows)

@@ -15,6 +15,7 @@ from orchestra_lib.export.conversation import messages as messages
 from orchestra_lib.export.conversation import sharegpt
 from orchestra_lib.export.table import COLUMNS as COLUMNS
 from orchestra_lib.export.table import answer_bytes as answer_bytes
+from orchestra_lib.export.table import answer_csv as answer_csv
 from orchestra_lib.export.trl import trl_row
 from orchestra_lib.report import report
 from orchestra_lib.trajectory import Trajectory

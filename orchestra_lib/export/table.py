@@ -48,16 +48,19 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 def answer_bytes(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> bytes:
     """The result of a query as a CSV or a Parquet file. A column that no one type fits becomes text."""
     if form == "csv":
-        text = StringIO(newline="")
-        writer = csv.writer(text)
-        writer.writerow([_inert(name) for name in columns])
-        writer.writerows([_inert(value) for value in row] for row in rows)
-        return text.getvalue().encode("utf-8", "replace")
+        return answer_csv(columns, rows).encode("utf-8", "replace")
     names = [name if name not in columns[:place] else f"{name}_{place}" for place, name in enumerate(columns)]
     table = pa.table([_column([row[place] for row in rows]) for place in range(len(columns))], names=names)
     sink = BytesIO()
     pq.write_table(table, sink, compression="zstd")
     return sink.getvalue()
+
+
+def answer_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]], end: str = "\r\n") -> str:
+    """The result of a query as CSV, with nothing in it that a spreadsheet would run; `end` closes a line."""
+    text = StringIO(newline="")
+    csv.writer(text, lineterminator=end).writerows([_inert(cell) for cell in line] for line in (columns, *rows))
+    return text.getvalue()
 
 
 def _column(values: Sequence[Any]) -> Any:
