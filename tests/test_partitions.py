@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from object_store import object_store
 
+from orchestra_lib.codec import to_data
 from orchestra_lib.errors import BadInput, NewerSchema
 from orchestra_lib.grade import Grade
 from orchestra_lib.preference import Preference
@@ -54,7 +55,7 @@ def answers(store):
     page = store.list(limit=3)
     return {
         "tables": tables,
-        "cross-tab": store.query(CROSS_TAB).rows,
+        "cross-tab": [tuple(map(steady, row)) for row in store.query(CROSS_TAB).rows],
         "pages": (page, page and store.list(limit=2, before=(page[-1].started_at, page[-1].id))),
         "tool": store.list(Filter(tool="search", prefer="cost")),
         "text": [one.id for one in store.list(Filter(text="four"))],
@@ -63,7 +64,7 @@ def answers(store):
         "costs": store.costs(),
         "values": store.values(),
         "groups": store.groups(),
-        "tools": tool_use(store),
+        "tools": unordered(to_data(one) | {"tool": name} for name, one in tool_use(store).items()),
         "bias": [unordered(rows) for rows in asked],
         "reward": [one.lines for one in batches(store, EVERYTHING)],
         "records": list(store.each()),
@@ -72,8 +73,12 @@ def answers(store):
 
 def unordered(rows):
     """Rows that come in any order, with sums that were made in any order."""
-    plain = ({name: round(one, 9) if isinstance(one, float) else one for name, one in row.items()} for row in rows)
-    return sorted(plain, key=repr)
+    return sorted(({name: steady(one) for name, one in row.items()} for row in rows), key=repr)
+
+
+def steady(value):
+    """A sum to nine digits: the rest depends on the order of what was added."""
+    return round(value, 9) if isinstance(value, float) else value
 
 
 RUNS = st.lists(
