@@ -33,7 +33,7 @@ def router(workbench: Workbench) -> APIRouter:
 
     @made.get("/preference/models")
     async def models() -> dict[str, Any]:
-        found = await asyncio.to_thread(workbench.roster.chat_models)
+        found = await asyncio.to_thread(workbench.roster.models.names)
         return {"models": [{"name": name, "off": off} for name, off in found]}
 
     @made.post("/preference/read")

@@ -14,6 +14,7 @@ from app import tools_views as views
 from app.api import json_body
 from orchestra_lib import codec
 from orchestra_lib.errors import BadInput, WorldFault
+from orchestra_lib.language_models import CODER
 from orchestra_lib.model.own_endpoints import (
     NewEndpoint,
     Own,
@@ -27,7 +28,6 @@ from orchestra_lib.players import tool_name
 from orchestra_lib.pricelist import copy_table, find_table, own_tables, set_rows
 from orchestra_lib.pricing import Price
 from orchestra_lib.record import record
-from orchestra_lib.roster import CODER
 from orchestra_lib.store.tool_use import callers, latencies, tool_use
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.workbench import Workbench
@@ -109,14 +109,14 @@ def _catalogue(made: APIRouter, workbench: Workbench) -> None:
     @made.post("/weights/{name}/fetch", status_code=202)
     def fetch(name: str) -> dict[str, str]:
         """Begin to fetch weights; `/api/weights` tells how far they are."""
-        roster.weights.get(name)
+        roster.models.weights.get(name)
         threading.Thread(target=_fetch, args=(workbench, name), daemon=True).start()
         return {"fetching": name}
 
 
 def _fetch(workbench: Workbench, name: str) -> None:
     try:
-        workbench.roster.fetch_one(name)
+        workbench.roster.models.fetch_one(name)
     except WorldFault as error:  # its status says so to every page
         _log.warning("%s", error)
 
@@ -235,7 +235,7 @@ def _place(spec: ToolSpec) -> str:
 
 
 def _weights(workbench: Workbench) -> list[dict[str, Any]]:
-    catalogue = workbench.roster.weights
+    catalogue = workbench.roster.models.weights
     entries = [(catalogue.get(name), catalogue.status(name)) for name in catalogue.names]
     return [views.weights_view(status, one.title, one.licence, one.memory_bytes) for one, status in entries]
 

@@ -9,9 +9,9 @@ from orchestra_lib import chat, codec
 from orchestra_lib.limits import Limits
 from orchestra_lib.model.endpoint import SERVED, Endpoint
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricing import Price, PriceTable
-from orchestra_lib.roster import Offer
 from orchestra_lib.store.tool_use import ToolUse
 from orchestra_lib.task import Task
 from orchestra_lib.tool import ToolSpec

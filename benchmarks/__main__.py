@@ -46,8 +46,8 @@ def _no_chromium() -> str | None:
 
 
 def _no_weights() -> str | None:
+    from orchestra_lib.language_models import CODER, GENERALIST
     from orchestra_lib.model.weights import WeightsCatalog  # a second of imports that others do without
-    from orchestra_lib.roster import CODER, GENERALIST
 
     catalog = WeightsCatalog.load(home())
     absent = [name for name in (CODER, GENERALIST) if catalog.status(name).state != "ready"]

@@ -25,12 +25,13 @@ import psutil
 from benchmarks.grading import grade
 from benchmarks.router import Router
 from orchestra_lib.event import fold
+from orchestra_lib.language_models import CODER
 from orchestra_lib.limits import Limits
 from orchestra_lib.play import play
 from orchestra_lib.preference import Preference, describe
 from orchestra_lib.pricelist import load_tables
 from orchestra_lib.protocols import Policy
-from orchestra_lib.roster import CODER, Roster
+from orchestra_lib.roster import Roster
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.task import Task
 from orchestra_lib.trajectory import Setting, Trajectory
@@ -131,7 +132,7 @@ async def _warm(roster: Roster, options: argparse.Namespace) -> None:
 def _policy(roster: Roster, name: str) -> Policy:
     if name != "router":
         return roster.orchestrator(name)
-    return Router(roster._estimator, roster._models[CODER])
+    return Router(roster._orchestrators.estimator, roster.models.embedded[CODER])
 
 
 async def _one(

@@ -28,11 +28,11 @@ from orchestra_lib.evaluation.report import EvaluationReport
 from orchestra_lib.evaluation.running import Wanted, evaluate
 from orchestra_lib.evaluation.suites import load_suite
 from orchestra_lib.generation import ChatRequest, Completion, RawCall
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.play import expect_crowd
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.protocols import Policy, PolicySpec, ToolResult
-from orchestra_lib.roster import Offer
 from orchestra_lib.tool import ToolSpec
 from orchestra_lib.workbench import Workbench
 

@@ -21,6 +21,7 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib import request
 
@@ -31,9 +32,9 @@ from app.main import create_app
 from app.runs import RunManager
 from benchmarks.claims import Claim, claim, note, parser, show
 from orchestra_lib.generation import Delta, Generation
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.protocols import PolicySpec, Situation, ToolResult
-from orchestra_lib.roster import Offer
 from orchestra_lib.tool import ToolCall, ToolSpec
 from orchestra_lib.toolkit.mcp.servers import McpServers
 from orchestra_lib.trajectory import Trajectory
@@ -116,6 +117,7 @@ class Cast:
 
     def __init__(self, home: Path) -> None:
         self.mcp = McpServers(home, {})
+        self.models = SimpleNamespace(statuses=tuple)  # no weights
 
     def orchestrators(self) -> tuple[Offer, ...]:
         return (Offer(name="script", title="Script", note="plays a script"),)
@@ -128,9 +130,6 @@ class Cast:
 
     def tool(self, name: str) -> Clerk:
         return Clerk()
-
-    def statuses(self) -> tuple[()]:
-        return ()
 
     async def prepare(self, on_progress: object = None) -> None:
         return None

@@ -21,6 +21,7 @@ import numpy as np
 from benchmarks.claims import parser
 from benchmarks.routers import WISHES, cell
 from orchestra_lib.evaluation.intervals import difference, figure, holm
+from orchestra_lib.language_models import CODER, GENERALIST
 from orchestra_lib.model.minilm import MiniLM
 from orchestra_lib.paths import home
 from orchestra_lib.policy.conductor.examples import Example, load_examples
@@ -30,7 +31,6 @@ from orchestra_lib.policy.routing.router import METHODS, Lessons
 from orchestra_lib.preference import Preference
 from orchestra_lib.pricelist import find_table
 from orchestra_lib.profile import ABLE
-from orchestra_lib.roster import CODER, GENERALIST
 
 TOOLS = {"coder": CODER, "generalist": GENERALIST}
 BESIDE = "always coder"

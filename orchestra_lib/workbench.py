@@ -35,13 +35,14 @@ from orchestra_lib.event import (
 )
 from orchestra_lib.forking import restore, shared
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.preference import describe
 from orchestra_lib.pricelist import find_table, load_tables
 from orchestra_lib.pricing import Attempt, Price, PriceTable
 from orchestra_lib.protocols import Policy, PolicySpec, Tool
 from orchestra_lib.record import record
 from orchestra_lib.replay.process import Answer, replay_offline
-from orchestra_lib.roster import Offer, Roster
+from orchestra_lib.roster import Roster
 from orchestra_lib.simulated_tasks import find
 from orchestra_lib.store.artefacts import Artefacts
 from orchestra_lib.store.groups import checked_group
@@ -55,8 +56,8 @@ from orchestra_lib.unfolding import unfold
 
 Mark = Callable[[Trajectory, grading.Wish], Awaitable[grading.Marked]]
 """Says what a run came to, as `Workbench.mark` does."""
-_MOMENT_S = 0.002
-"""What happens within it is written at once where nobody watches: a turn of quick tools takes one write, not three."""
+_STEP_S = 0.02
+"""So long at most what a turn has brought waits for its end where nobody watches: one of quick tools is one write."""
 
 
 @record
@@ -158,8 +159,8 @@ class Workbench:
         *,
         watched: bool = True,
     ) -> AsyncGenerator[Event, None]:
-        """The events of a run, kept before they are told. Where nobody watches, a moment is longer, and the end and its
-        grade go to the disk together."""
+        """The events of a run, kept before they are told. Where nobody watches, a whole turn is told at once, and the end
+        and its grade go to the disk together."""
         setting, policy, tools = await self._restored(prepared), prepared.policy, prepared.tools
         log, kept, trajectory = EpisodeLog(setting, time.monotonic), list[Event](), None
         stream = loop.play(
@@ -175,7 +176,7 @@ class Workbench:
                         # Opened only now: a run that refuses to start leaves no record.
                         writer = writer or self.journal.open(setting.run_id)
                         if not watched:
-                            await asyncio.sleep(_MOMENT_S)
+                            await log.step(event, _STEP_S)
                         # What came in one moment is written at once.
                         happened = (event, *log.at_hand(end=not watched))
                         ends = not watched and isinstance(happened[-1], RunFinished)
@@ -350,7 +351,7 @@ class Workbench:
 
     def weights(self) -> tuple[WeightsStatus, ...]:
         """Where the weights of the embedded models stand."""
-        return self.roster.statuses()
+        return self.roster.models.statuses()
 
     async def start_background(self, on_progress: Callable[[WeightsStatus], None] | None = None) -> None:
         """Fetch weights while everything else works already; never raises for the world's faults."""

@@ -24,13 +24,13 @@ from orchestra_lib.chat import CallStyle
 from orchestra_lib.errors import BadInput, ContextOverflow
 from orchestra_lib.event import fold
 from orchestra_lib.generation import ChatRequest, Completion
+from orchestra_lib.language_models import GENERALIST
 from orchestra_lib.limits import Limits
 from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.openai_compatible import OpenAICompatible
 from orchestra_lib.model.trial import try_out
 from orchestra_lib.model.weights import WeightsCatalog
 from orchestra_lib.paths import home
-from orchestra_lib.roster import GENERALIST
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Order, Workbench
 

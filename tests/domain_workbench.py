@@ -10,8 +10,8 @@ from worlds import cancellation
 
 from orchestra_lib.environment.assignment import write_assignments
 from orchestra_lib.environment.domain_tools import ASK_USER
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.policy.scripted import Scripted
-from orchestra_lib.roster import Offer
 from orchestra_lib.workbench import Workbench
 
 EMAIL = "omar_haddad_2380@example.org"

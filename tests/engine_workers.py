@@ -10,8 +10,8 @@ import signal
 from pathlib import Path
 
 from orchestra_lib.engine.crew import Place
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.policy.scripted import Scripted
-from orchestra_lib.roster import Offer
 
 DOOM = "ENGINE_TESTS_DOOM"
 """The variable with the folder where it is written down who has died."""

@@ -16,9 +16,9 @@ from orchestra_lib.errors import BadInput, Fault, ProviderFault
 from orchestra_lib.experts import Experts
 from orchestra_lib.generation import Channel, Delta, Estimate, Generation
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.protocols import PolicySpec, Situation, ToolResult
-from orchestra_lib.roster import Offer
 from orchestra_lib.tool import File, ToolCall, ToolKind, ToolSpec
 from orchestra_lib.toolkit.mcp.servers import McpServers
 from orchestra_lib.workbench import Workbench
@@ -171,13 +171,27 @@ SCRIPTS: dict[str, list[Turn]] = {
 }
 
 
+class ScriptedModels:
+    """The judges of the scripted workbench, and weights that are on their way."""
+
+    def __init__(self, judges: Mapping[str, Judge]) -> None:
+        self._judges = judges
+        self.arriving: tuple[WeightsStatus, ...] = ()
+
+    def names(self) -> tuple[tuple[str, str | None], ...]:
+        return (*((name, None) for name in self._judges), ("far/away", "it needs a key"))
+
+    def statuses(self) -> tuple[WeightsStatus, ...]:
+        return self.arriving
+
+
 class ScriptedRoster:
     """The roster of the scripted workbench; one orchestrator waits for weights for ever."""
 
     def __init__(self, pace_s: float = 0.15) -> None:
         self._tools, self._pace_s = scripted_tools(pace_s), pace_s
-        self.weights: tuple[WeightsStatus, ...] = ()
         self.judges = {"fair": Judge()}
+        self.models = ScriptedModels(self.judges)
         self.mcp = McpServers(Path("no such folder"), {})
         self.experts = Experts(Path("no such folder"), {}, self.chat_model)
 
@@ -203,12 +217,6 @@ class ScriptedRoster:
 
     def tool(self, name: str) -> ScriptedTool:
         return self._tools[name]
-
-    def statuses(self) -> tuple[WeightsStatus, ...]:
-        return self.weights
-
-    def chat_models(self) -> tuple[tuple[str, str | None], ...]:
-        return (*((name, None) for name in self.judges), ("far/away", "it needs a key"))
 
     def remote(self) -> frozenset[str]:
         return frozenset({"web_search"})

@@ -12,8 +12,8 @@ from scripted_workbench import BIG, ScriptedRoster, attempt
 
 from orchestra_lib.errors import ProviderFault
 from orchestra_lib.generation import Generation
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.policy.scripted import Scripted
-from orchestra_lib.roster import Offer
 from orchestra_lib.server.application import Terms, create_server, orders_of
 from orchestra_lib.tool import ToolCall
 from orchestra_lib.workbench import Order, Workbench

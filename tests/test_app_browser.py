@@ -300,14 +300,14 @@ def test_numbers_and_foreign_signs_are_written_one_way(open_page):
 
 
 def test_weights_on_their_way_are_told_and_hold_nothing_up(open_page, roster):
-    roster.weights = (
+    roster.models.arriving = (
         WeightsStatus(
             name="big", state="fetching", done_bytes=682_000_000, total_bytes=1_117_000_000, rate_bps=12.3e6, eta_s=35.4
         ),
         WeightsStatus(name="small", state="failed", done_bytes=0, total_bytes=10, error="the disk is full <b>"),
     )
     page = open_page()
-    roster.weights = ()
+    roster.models.arriving = ()
     expect(page.locator("#notices")).to_contain_text("682 of 1,117 MB · 12.3 MB/s · 35 s left")
     expect(page.locator("#notices")).to_contain_text("the disk is full <b>")
     run(page, "short")

@@ -9,7 +9,8 @@ from worlds import cancellation
 from orchestra_lib.casting import Order
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import fold
-from orchestra_lib.roster import CODER, Roster
+from orchestra_lib.language_models import CODER
+from orchestra_lib.roster import Roster
 from orchestra_lib.toolorchestra import PROTOCOL
 from orchestra_lib.workbench import Workbench
 
@@ -39,9 +40,9 @@ def made(tmp_path, monkeypatch):
     def make(*script, expert=False):
         roster = Roster(tmp_path, environ={})
         model = Coder(*script, name=CODER)
-        monkeypatch.setitem(roster._models, CODER, model)
+        monkeypatch.setitem(roster.models.embedded, CODER, model)
         if expert:
-            monkeypatch.setattr(roster, "_missing", lambda name: None)
+            monkeypatch.setattr(roster.models, "missing", lambda name: None)
         return Workbench(tmp_path, roster=roster), model
 
     return make

@@ -21,10 +21,10 @@ from orchestra_lib.evaluation.purse import Purse
 from orchestra_lib.evaluation.running import Wanted, evaluate
 from orchestra_lib.evaluation.suites import load_suite
 from orchestra_lib.limits import Limits
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.protocols import PolicySpec
-from orchestra_lib.roster import Offer
 from orchestra_lib.store.summary import Filter
 from orchestra_lib.workbench import Workbench
 

@@ -10,8 +10,8 @@ ROOMS = ("conductor", "environment", "judge", "model", "policy", "store", "toolk
 VERBS = (  # floor 2
     "assigning", "best_choice", "bias_report", "bias_rows", "calling", "casting", "checkup", "configuration",
     "describing", "describing_words", "description_swaps", "descriptions", "engine", "ensemble", "evaluation",
-    "experts", "export", "following", "forking", "grading", "grouping", "importing", "keeping", "model_trials",
-    "play", "players", "pricelist", "profilefit", "profilelist", "published", "replay",
+    "experts", "export", "following", "forking", "grading", "grouping", "importing", "keeping", "language_models",
+    "model_trials", "orchestrators", "play", "players", "pricelist", "profilefit", "profilelist", "published", "replay",
     "rescoring", "roster", "sampling", "serving", "swapping", "synthesis", "training_tasks", "wishing", "workbench",
 )  # fmt: skip
 FACES = ("cli", "server", "__main__")  # floor 4, with app/

@@ -8,9 +8,9 @@ from playing import Echo
 from orchestra_lib.errors import BadInput, StoreFault
 from orchestra_lib.event import fold
 from orchestra_lib.limits import Limits
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.preference import Preference
-from orchestra_lib.roster import Offer
 from orchestra_lib.workbench import Order, Workbench, new_run_id
 
 

@@ -17,9 +17,9 @@ from app.runs import RunManager
 from orchestra_lib.errors import BadInput
 from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.players import tools_of
 from orchestra_lib.protocols import ToolResult
-from orchestra_lib.roster import Offer
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.toolkit.mcp.servers import McpServers
 from orchestra_lib.workbench import Workbench
@@ -79,6 +79,20 @@ class SlowWeights:
         self._began = time.monotonic()
 
 
+class SlowModels:
+    """The embedded models of these weights."""
+
+    def __init__(self, takes_s: float) -> None:
+        self.weights = SlowWeights(takes_s)
+
+    def statuses(self):
+        return ()
+
+    def fetch_one(self, name):
+        self.weights.get(name)
+        self.weights.begin()
+
+
 class ToolRoster(ScriptedRoster):
     """The scripted roster as Tools & prices needs it."""
 
@@ -88,14 +102,7 @@ class ToolRoster(ScriptedRoster):
         self._tools["options"] = Options()
         self.endpoints = Endpoints.load(home, self._environ)
         self.mcp = McpServers(home, self._environ)
-        self.weights = SlowWeights(fetch_s)
-
-    def statuses(self):
-        return ()
-
-    def fetch_one(self, name):
-        self.weights.get(name)
-        self.weights.begin()
+        self.models = SlowModels(fetch_s)
 
     def reload_endpoints(self):
         self.endpoints = Endpoints.load(self._home, self._environ)

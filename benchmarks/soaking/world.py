@@ -12,10 +12,11 @@ from orchestra_lib.event import Event
 from orchestra_lib.generation import Delta, Generation
 from orchestra_lib.limits import Limits
 from orchestra_lib.model.weights import WeightsStatus
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.protocols import Policy, PolicySpec, Situation, ToolResult
 from orchestra_lib.record import record
-from orchestra_lib.roster import Offer, Roster
+from orchestra_lib.roster import Roster
 from orchestra_lib.tool import ToolCall, ToolSpec
 from orchestra_lib.workbench import Order, Workbench
 

@@ -19,10 +19,11 @@ from orchestra_lib.describing import Request
 from orchestra_lib.describing import describe as write
 from orchestra_lib.descriptions import PERSON, SHIPPED, Description, DescriptionBook, Measured
 from orchestra_lib.errors import BadInput
+from orchestra_lib.language_models import CODER
 from orchestra_lib.model_trials import Trial, subject
 from orchestra_lib.paths import home
 from orchestra_lib.profilefit import Quantiles
-from orchestra_lib.roster import CODER, Roster
+from orchestra_lib.roster import Roster
 from orchestra_lib.workbench import Workbench
 
 

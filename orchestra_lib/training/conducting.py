@@ -13,10 +13,11 @@ from typing import Any, Protocol
 
 from orchestra_lib.errors import BadInput, WeightsFault
 from orchestra_lib.generation import Delta, Generation
+from orchestra_lib.orchestrators import Offer
 from orchestra_lib.paths import DATA
 from orchestra_lib.protocols import Policy, PolicySpec, Situation
 from orchestra_lib.record import record
-from orchestra_lib.roster import Offer, Roster
+from orchestra_lib.roster import Roster
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.training.launching import TRAINING
 from orchestra_lib.training.run_folder import FINAL
