@@ -5,16 +5,21 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from app import toolscale_views as views
 from app.answers import NotFound, json_body
+from app.domain_views import domain_line, domain_view, records_view
 from app.runs import RunManager
 from app.synth_job import SynthJob, SynthOrder
+from app.synthesis_views import free_share, report_view
+from app.task_views import judged_view, metrics_view, task_line, task_view
 from orchestra_lib.assigning import SAMPLE
 from orchestra_lib.codec import dumps, from_data
 from orchestra_lib.environment.domain import World, domain_names
 from orchestra_lib.errors import BadInput
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Workbench
+
+_MOST_TASKS = 5_000
+"""In one list."""
 
 
 def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
@@ -33,7 +38,7 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
 
         def listed() -> dict[str, Any]:
             files = assignments.files()
-            lines = [views.domain_line(world_of(name), len(assignments.of(name))) for name in domain_names()]
+            lines = [domain_line(world_of(name), len(assignments.of(name))) for name in domain_names()]
             return {
                 "domains": lines,
                 "made": sorted(name for name, file in files.items() if file.parent != SAMPLE),
@@ -45,7 +50,7 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
     @made.get("/toolscale/domains/{name}")
     async def domain(name: str) -> Response:
         """A domain: tables with their machines, operations with their rules, policy parameters, policy."""
-        return _json(await asyncio.to_thread(lambda: views.domain_view(world_of(name))))
+        return _json(await asyncio.to_thread(lambda: domain_view(world_of(name))))
 
     @made.get("/toolscale/domains/{name}/records/{table}")
     async def records(name: str, table: str, q: str = "", offset: int = 0, alike: bool = False) -> Response:
@@ -57,7 +62,7 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
             if spec is None:
                 known = ", ".join(one.name for one in world.domain.tables)
                 raise NotFound(f"{name} has no table {table[:60]!r}; it has {known}")
-            return views.records_view(world, spec, q[:200], max(0, offset), twins_only=alike)
+            return records_view(world, spec, q[:200], max(0, offset), twins_only=alike)
 
         return _json(await asyncio.to_thread(found))
 
@@ -67,11 +72,11 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
 
         def found() -> dict[str, Any]:
             world, every = world_of(name), assignments.of(name)
-            free = views.free_share(assignments.folder, name)
+            free = free_share(assignments.folder, name)
             return {
-                "tasks": [views.task_line(world, one) for one in every[: views.MOST_TASKS]],
+                "tasks": [task_line(world, one) for one in every[:_MOST_TASKS]],
                 "total": len(every),
-                "metrics": views.metrics_view(world, every, free=free),
+                "metrics": metrics_view(world, every, free=free),
                 "made": name in assignments.files() and assignments.files()[name].parent != SAMPLE,
             }
 
@@ -87,14 +92,14 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
                 one = assignments.find(f"{name}/{task}")
             except BadInput as error:
                 raise NotFound(str(error)) from None
-            return views.task_view(world, one)
+            return task_view(world, one)
 
         return _json(await asyncio.to_thread(found))
 
     @made.get("/toolscale/synth")
     async def making() -> dict[str, Any]:
         """How far a making of tasks is, and what the filters rejected of all that was made."""
-        return {"job": job.view(), "report": await asyncio.to_thread(views.report_view, assignments.folder)}
+        return {"job": job.view(), "report": await asyncio.to_thread(report_view, assignments.folder)}
 
     @made.post("/toolscale/synth", status_code=202)
     async def make(request: Request) -> dict[str, Any]:
@@ -108,7 +113,7 @@ def router(workbench: Workbench, runs: RunManager, job: SynthJob) -> APIRouter:
 
         def found() -> dict[str, Any]:
             run = _run(runs, run_id)
-            return views.judged_view(run, assignments.judged(run))
+            return judged_view(run, assignments.judged(run))
 
         return _json(await asyncio.to_thread(found))
 
