@@ -10,7 +10,7 @@ import typer
 from orchestra_lib.bias import Estimate, drift
 from orchestra_lib.bias_records import UNKNOWN, BiasReport, Line
 from orchestra_lib.bias_report import bias_report
-from orchestra_lib.cli.options import Json, StorePlace, opened
+from orchestra_lib.cli.options import Group, Json, StorePlace, Text, opened
 from orchestra_lib.cli.terminal import dollars, note, print_json, print_table
 from orchestra_lib.codec import to_data
 from orchestra_lib.description_swaps import ARMS, DescriptionSwap, play_description_swaps, version_labels
@@ -33,10 +33,12 @@ _SHOWN = 4
 
 
 def bias(
-    orchestrator: Annotated[str | None, typer.Option(help="Conducted by. With --swap: who is played.")] = None,
-    text: Annotated[str | None, typer.Option(help="In id, task, answer or observations.")] = None,
-    group: Annotated[str | None, typer.Option(help="In this group.")] = None,
-    tag: Annotated[str | None, typer.Option(help="With this tag; swaps have 'bias swap'.")] = None,
+    orchestrator: Annotated[
+        str | None, typer.Option(help="Only runs conducted by this orchestrator. With --swap: who is played.")
+    ] = None,
+    text: Text = None,
+    group: Group = None,
+    tag: Annotated[str | None, typer.Option(help="Only runs with this tag; swaps have 'bias swap'.")] = None,
     kind: Annotated[
         str | None, typer.Option(help="Simulated tasks of this kind: math, code, lookup, reasoning.")
     ] = None,

@@ -38,7 +38,8 @@ from orchestra_lib.workbench import Workbench
 def credit(
     suite: Annotated[str, typer.Argument(help=f"{', '.join(NAMES)}, domains:NAME, or a file of questions.")],
     orchestrator: Annotated[
-        list[str] | None, typer.Option(help="A name from `orchestra models`. Repeat it to compare.")
+        list[str] | None,
+        typer.Option(help="A name from `orchestra models`; conductor if left out. Repeat it to compare."),
     ] = None,
     tools: Annotated[str | None, typer.Option(help="The tools, by comma; those of the suite if left out.")] = None,
     cheap: Annotated[
@@ -46,7 +47,7 @@ def credit(
     ] = None,
     path: Annotated[Path | None, typer.Option(help="Your copy of the suite.")] = None,
     columns: Annotated[str | None, typer.Option(help="A file's columns of other names: question=q,answer=a.")] = None,
-    limit: Annotated[int | None, typer.Option(help="So many tasks, drawn by --draw.")] = None,
+    limit: Annotated[int | None, typer.Option(help="So many tasks, drawn by --draw; else all.")] = None,
     draw: Annotated[int, typer.Option(help="The seed by which tasks are drawn, or simulated ones made.")] = 0,
     seeds: Annotated[int, typer.Option(help="Play each task so often with each set of tools.")] = 1,
     concurrency: Annotated[int, typer.Option(help="So many runs at once.")] = 4,

@@ -36,8 +36,8 @@ def describe(
         str | None, typer.Option(help="FILE.jsonl of questions, simulated, frames, gsm8k or hle; else those that ship.")
     ] = None,
     n: Annotated[int, typer.Option(help="How many tasks, kinds in turn.")] = 10,
-    seed: Annotated[int, typer.Option(help="Which tasks.")] = 0,
-    prices: Annotated[str, typer.Option(help="The price table.")] = "nominal",
+    seed: Annotated[int, typer.Option(help="The seed by which tasks are drawn.")] = 0,
+    prices: Annotated[str, typer.Option(help="Price table.")] = "nominal",
     budget_usd: Annotated[float | None, typer.Option(help="USD at most, for runs and writer together.")] = None,
     anew: Annotated[bool, typer.Option(help="Play tasks again that were played.")] = False,
     text: Annotated[str | None, typer.Option("--set", help="Keep this text as a new version.")] = None,

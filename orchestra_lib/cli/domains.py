@@ -46,7 +46,7 @@ def _row(one: Census) -> tuple[str, ...]:
 
 @app.command()
 def show(
-    name: str,
+    name: Annotated[str, typer.Argument(help="A domain, as `orchestra domains list` names it.")],
     policy: Annotated[bool, typer.Option("--policy", help="The policy as the orchestrator reads it.")] = False,
     records: Annotated[str | None, typer.Option(help="The records of this table.")] = None,
     folder: Folder = DOMAINS,
@@ -126,7 +126,7 @@ def validate(
 
 @app.command()
 def generate(
-    name: str,
+    name: Annotated[str, typer.Argument(help="A domain, as `orchestra domains list` names it.")],
     seed: Annotated[int | None, typer.Option(help="Another seed than that of generate.json.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write to this file; to stdout if left out.")] = None,
     folder: Folder = DOMAINS,

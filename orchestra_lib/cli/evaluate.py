@@ -16,6 +16,7 @@ import uvloop
 from orchestra_lib import chat
 from orchestra_lib.cli.engine import AddressOption, Engine, EngineOption, WorkersOption, players, scene_of, where
 from orchestra_lib.cli.evaluation_told import Progress, foretell, show, show_part
+from orchestra_lib.cli.options import MaxTurns, TimeLimit, TokenLimit
 from orchestra_lib.cli.running import preference_flags, tool_names
 from orchestra_lib.cli.terminal import note, print_json
 from orchestra_lib.codec import to_data
@@ -44,7 +45,8 @@ def evaluation(
         str | None, typer.Option(help=f"A table of the paper with your runs: {', '.join(TABLES)}.")
     ] = None,
     orchestrator: Annotated[
-        list[str] | None, typer.Option(help="A name from `orchestra models`. Repeat it to compare.")
+        list[str] | None,
+        typer.Option(help="A name from `orchestra models`; conductor if left out. Repeat it to compare."),
     ] = None,
     path: Annotated[
         list[str] | None, typer.Option(help="Your copy of the suite; of several, SUITE=FILE. Repeat it.")
@@ -57,7 +59,7 @@ def evaluation(
     limit: Annotated[
         list[str] | None,
         typer.Option(
-            help="So many tasks, drawn by --draw; more hold the fewer. Of one suite alone SUITE=N. Repeat it."
+            help="So many tasks, drawn by --draw, else all; more hold the fewer. Of one suite alone SUITE=N. Repeat it."
         ),
     ] = None,
     draw: Annotated[int, typer.Option(help="The seed by which tasks are drawn, or simulated ones made.")] = 0,
@@ -70,9 +72,9 @@ def evaluation(
     cost_limit: Annotated[
         float | None, typer.Option(help="USD at most for one run; --budget-usd by itself shares among those at once.")
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds at most for one run.")] = None,
-    token_limit: Annotated[int | None, typer.Option(help="Tokens at most for one run.")] = None,
-    max_turns: Annotated[int | None, typer.Option(help="Turns at most in one run.")] = None,
+    time_limit: TimeLimit = None,
+    token_limit: TokenLimit = None,
+    max_turns: MaxTurns = None,
     protocol: Annotated[str, typer.Option(help="chat or toolorchestra.")] = chat.PROTOCOL,
     prefer: Annotated[list[str] | None, typer.Option(help="NAME=WEIGHT, as `orchestra run` takes it.")] = None,
     tools: Annotated[str | None, typer.Option(help="Only these, by comma, as `orchestra run` takes them.")] = None,

@@ -11,7 +11,7 @@ import typer
 from orchestra_lib.billing import spent_on
 from orchestra_lib.cli.calibrate import against_people
 from orchestra_lib.cli.engine import AddressOption, Engine, EngineOption, WorkersOption, players, where
-from orchestra_lib.cli.options import Json
+from orchestra_lib.cli.options import Called, Conductor, Json, Status, Text
 from orchestra_lib.cli.progress import in_turn
 from orchestra_lib.cli.terminal import VERDICTS, dollars, note, one_line, print_json, print_table
 from orchestra_lib.engine.player import marked
@@ -42,10 +42,10 @@ def grade(
     ordered: Annotated[bool, typer.Option("--ordered", help="list: the order counts.")] = False,
     any_item: Annotated[bool, typer.Option("--any", help="list: one of the items is enough.")] = False,
     choice: Annotated[list[str] | None, typer.Option(help="exact: an option of the question. Repeat it.")] = None,
-    text: Annotated[str | None, typer.Option(help="Runs with this in id, task, answer or observations.")] = None,
-    orchestrator: Annotated[str | None, typer.Option(help="Runs conducted by.")] = None,
-    tool: Annotated[str | None, typer.Option(help="Runs that called it.")] = None,
-    status: Annotated[str | None, typer.Option(help="Runs that ended so.")] = None,
+    text: Text = None,
+    orchestrator: Conductor = None,
+    tool: Called = None,
+    status: Status = None,
     every: Annotated[bool, typer.Option("--all", help="All runs.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Also runs that this grader has graded before.")] = False,
     jobs: Annotated[int, typer.Option(help="So many at once.")] = 4,

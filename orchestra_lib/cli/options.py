@@ -14,7 +14,23 @@ Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 StorePlace = Annotated[
     str | None, typer.Option("--store", help="A folder or URL of partitions, or another home, in place of one's own.")
 ]
-Tag = Annotated[str | None, typer.Option(help="With this tag.")]
+MaxTurns = Annotated[int | None, typer.Option(help="Turns at most in one run; 50 if left out.")]
+CostLimit = Annotated[
+    float | None, typer.Option(help="USD at most for one run, the worst case reserved before each call; else no limit.")
+]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds at most for one run; else no limit.")]
+TokenLimit = Annotated[int | None, typer.Option(help="Tokens at most for one run, in and out together; else no limit.")]
+Prices = Annotated[
+    str | None, typer.Option(help="Price table; nominal if left out. `orchestra prices show` lists them.")
+]
+Seed = Annotated[int | None, typer.Option(help="Seed for models that sample; none if left out.")]
+
+Text = Annotated[str | None, typer.Option(help="Only runs with this in id, task, answer or observations.")]
+Conductor = Annotated[str | None, typer.Option(help="Only runs conducted by this orchestrator.")]
+Called = Annotated[str | None, typer.Option(help="Only runs that called this tool.")]
+Status = Annotated[str | None, typer.Option(help="Only runs that ended so: answered, max_turns, loop, fault, …")]
+Group = Annotated[str | None, typer.Option(help="Only runs in this group.")]
+Tag = Annotated[str | None, typer.Option(help="Only runs with this tag.")]
 Training = Annotated[bool, typer.Option("--training", help="Only rollouts of training, which are left out else.")]
 TrainingRun = Annotated[str | None, typer.Option("--training-run", help="Only rollouts of this training run.")]
 TrainingStep = Annotated[int | None, typer.Option("--training-step", help="Only rollouts of this step of training.")]

@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from orchestra_lib.cli.options import Json, StorePlace, Tag, Training, TrainingRun, TrainingStep, opened
+from orchestra_lib.cli.options import (
+    Called,
+    Conductor,
+    Group,
+    Json,
+    Status,
+    StorePlace,
+    Tag,
+    Text,
+    Training,
+    TrainingRun,
+    TrainingStep,
+    opened,
+)
 from orchestra_lib.cli.terminal import (
     call_time,
     dollars,
@@ -35,11 +48,11 @@ from orchestra_lib.store.summary import Filter, Summary
 
 
 def list_runs(
-    text: Annotated[str | None, typer.Option(help="In id, task, answer or observations.")] = None,
-    orchestrator: Annotated[str | None, typer.Option(help="Conducted by.")] = None,
-    tool: Annotated[str | None, typer.Option(help="Called at least once.")] = None,
-    status: Annotated[str | None, typer.Option(help="answered, cancelled, fault, …")] = None,
-    group: Annotated[str | None, typer.Option(help="In this group.")] = None,
+    text: Text = None,
+    orchestrator: Conductor = None,
+    tool: Called = None,
+    status: Status = None,
+    group: Group = None,
     tag: Tag = None,
     training: Training = False,
     training_run: TrainingRun = None,
@@ -138,11 +151,11 @@ def export(
         typer.Argument(help="The file to write; a new folder for hf; a folder or URL for partitions; none for otlp."),
     ] = None,
     form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.JSONL,
-    text: Annotated[str | None, typer.Option(help="Only runs with this in id, task, answer or observations.")] = None,
-    orchestrator: Annotated[str | None, typer.Option(help="Only runs conducted by.")] = None,
-    tool: Annotated[str | None, typer.Option(help="Only runs that called it.")] = None,
-    status: Annotated[str | None, typer.Option(help="Only runs that ended so.")] = None,
-    group: Annotated[str | None, typer.Option(help="Only runs in this group.")] = None,
+    text: Text = None,
+    orchestrator: Conductor = None,
+    tool: Called = None,
+    status: Status = None,
+    group: Group = None,
     tag: Tag = None,
     training: Training = False,
     training_run: TrainingRun = None,

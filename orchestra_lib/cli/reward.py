@@ -46,11 +46,17 @@ def reward(
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every group in the store, narrowed by the filters.")] = False,
-    text: Annotated[str | None, typer.Option(help="With --all: in id, task, answer or observations.")] = None,
-    orchestrator: Annotated[str | None, typer.Option(help="With --all: conducted by.")] = None,
-    tool: Annotated[str | None, typer.Option(help="With --all: called at least once.")] = None,
-    status: Annotated[str | None, typer.Option(help="With --all: answered, max_turns, loop, …")] = None,
-    tag: Annotated[str | None, typer.Option(help="With --all: tagged so.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="With --all: only runs with this in id, task, answer or observations.")
+    ] = None,
+    orchestrator: Annotated[
+        str | None, typer.Option(help="With --all: only runs conducted by this orchestrator.")
+    ] = None,
+    tool: Annotated[str | None, typer.Option(help="With --all: only runs that called this tool.")] = None,
+    status: Annotated[
+        str | None, typer.Option(help="With --all: only runs that ended so: answered, max_turns, loop, fault, …")
+    ] = None,
+    tag: Annotated[str | None, typer.Option(help="With --all: only runs with this tag.")] = None,
     prefer: Annotated[
         list[str] | None,
         typer.Option(

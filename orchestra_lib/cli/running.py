@@ -24,6 +24,7 @@ from orchestra_lib.cli.engine import (
     players,
     where,
 )
+from orchestra_lib.cli.options import CostLimit, MaxTurns, Prices, Seed, TimeLimit, TokenLimit
 from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.terminal import (
     VERDICTS,
@@ -61,9 +62,14 @@ def run(
         str | None, typer.Argument(help="What should be done; '-' reads it from stdin. Not with --assignment.")
     ] = None,
     orchestrator: Annotated[
-        str | None, typer.Option(help="A name from `orchestra models`, or openai:MODEL for $OPENAI_BASE_URL.")
+        str | None,
+        typer.Option(
+            help="A name from `orchestra models`, or openai:MODEL for $OPENAI_BASE_URL; conductor if left out."
+        ),
     ] = None,
-    protocol: Annotated[str | None, typer.Option(help="chat, or toolorchestra as the released 8B was trained.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="chat, or toolorchestra as the released 8B was trained; chat if left out.")
+    ] = None,
     prefer: Annotated[
         list[str] | None,
         typer.Option(help="NAME=WEIGHT: quality, cost, latency in 0..1, tool.NAME in -1..1. Repeat it."),
@@ -71,15 +77,16 @@ def run(
     tools: Annotated[
         str | None,
         typer.Option(
-            help="Only these, by comma: names, sim:PROFILE, recorded:MODEL, path/file.py:function, or 'none'."
+            help="Only these, by comma: names, sim:PROFILE, recorded:MODEL, path/file.py:function, or 'none'; "
+            "all that are on if left out."
         ),
     ] = None,
-    prices: Annotated[str | None, typer.Option(help="Price table.")] = None,
-    max_turns: Annotated[int | None, typer.Option(help="Turns at most.")] = None,
-    cost_limit: Annotated[float | None, typer.Option(help="USD at most, worst case reserved before each call.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds at most.")] = None,
-    token_limit: Annotated[int | None, typer.Option(help="Tokens at most, in and out together.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed for models that sample.")] = None,
+    prices: Prices = None,
+    max_turns: MaxTurns = None,
+    cost_limit: CostLimit = None,
+    time_limit: TimeLimit = None,
+    token_limit: TokenLimit = None,
+    seed: Seed = None,
     reference: Annotated[str | None, typer.Option(help="The expected answer: the run is graded by it.")] = None,
     check: Annotated[
         CheckKind | None, typer.Option(help="How the answer is compared; its parameters are --set check.NAME=…")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib import chat
+from orchestra_lib.cli.options import CostLimit, MaxTurns, Prices, Seed, TimeLimit, TokenLimit
 from orchestra_lib.cli.progress import WeightsProgress
 from orchestra_lib.cli.running import given_flags, preference_flags, tool_names
 from orchestra_lib.configuration import resolve
@@ -26,10 +27,14 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 7870,
     orchestrator: Annotated[
-        list[str] | None, typer.Option(help="A name from `orchestra models`, served as a model. Repeat it.")
+        list[str] | None,
+        typer.Option(help="A name from `orchestra models`, served as a model; conductor if left out. Repeat it."),
     ] = None,
     api_key: Annotated[
-        str | None, typer.Option(help="The key that callers send. Others on this machine can read it: see below.")
+        str | None,
+        typer.Option(
+            help="The key that callers send. Others on this machine can read it here; --api-key-env hides it."
+        ),
     ] = None,
     api_key_env: Annotated[
         str | None,
@@ -40,11 +45,11 @@ def serve(
     ] = chat.PROTOCOL,
     prefer: Annotated[list[str] | None, typer.Option(help="NAME=WEIGHT, as `orchestra run` takes it.")] = None,
     tools: Annotated[str | None, typer.Option(help="Only these of ours, as `orchestra run` takes them.")] = None,
-    prices: Annotated[str | None, typer.Option(help="Price table.")] = None,
-    max_turns: Annotated[int | None, typer.Option(help="Turns at most in one run.")] = None,
-    cost_limit: Annotated[float | None, typer.Option(help="USD at most for one run.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds at most for one run.")] = None,
-    token_limit: Annotated[int | None, typer.Option(help="Tokens at most for one run.")] = None,
+    prices: Prices = None,
+    max_turns: MaxTurns = None,
+    cost_limit: CostLimit = None,
+    time_limit: TimeLimit = None,
+    token_limit: TokenLimit = None,
     seed: Annotated[int | None, typer.Option(help="Seed for models that sample, where a request brings none.")] = None,
     parallel: Annotated[int, typer.Option(help="So many requests are answered at once; more are told to wait.")] = 16,
     wait: Annotated[
@@ -74,17 +79,18 @@ def serve(
 
 def mcp(
     orchestrator: Annotated[
-        list[str] | None, typer.Option(help="A name from `orchestra models` that tasks may ask for. Repeat it.")
+        list[str] | None,
+        typer.Option(help="A name from `orchestra models` that tasks may ask for; conductor if left out. Repeat it."),
     ] = None,
     protocol: Annotated[str, typer.Option(help="chat, or toolorchestra.")] = chat.PROTOCOL,
     prefer: Annotated[list[str] | None, typer.Option(help="NAME=WEIGHT, as `orchestra run` takes it.")] = None,
     tools: Annotated[str | None, typer.Option(help="Only these, as `orchestra run` takes them.")] = None,
-    prices: Annotated[str | None, typer.Option(help="Price table.")] = None,
-    max_turns: Annotated[int | None, typer.Option(help="Turns at most in one run.")] = None,
-    cost_limit: Annotated[float | None, typer.Option(help="USD at most for one run.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds at most for one run.")] = None,
-    token_limit: Annotated[int | None, typer.Option(help="Tokens at most for one run.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed for models that sample.")] = None,
+    prices: Prices = None,
+    max_turns: MaxTurns = None,
+    cost_limit: CostLimit = None,
+    time_limit: TimeLimit = None,
+    token_limit: TokenLimit = None,
+    seed: Seed = None,
 ) -> None:
     """Be an MCP server over stdin and stdout: run tasks, list, read and query trajectories."""
     order = _order(

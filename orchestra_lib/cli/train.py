@@ -14,7 +14,9 @@ from orchestra_lib.paths import home
 
 def train(
     config: Annotated[Path | None, typer.Argument(help="The settings, a TOML file: configs/tiny.toml.")] = None,
-    sets: Annotated[list[str] | None, typer.Option("--set", help="A setting over the file's, a.b=c.")] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting over the file's, a.b=c. Repeat it.")
+    ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder, by its own settings.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan of a run on a cluster and what stands in its way.")
