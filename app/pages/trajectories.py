@@ -68,7 +68,7 @@ _FILTERS = f"""
 </form>"""
 
 _LIST = f"""
-<section class="tr-list" aria-label="Trajectories">
+<section class="tr-list" aria-label="Trajectories" tabindex="-1">
   {_FILTERS}
   <div class="rc-head" id="head" aria-hidden="true"></div>
   <div class="tr-rows" id="rows"></div>

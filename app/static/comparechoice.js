@@ -1,7 +1,7 @@
 // What the Compare page shows while there are not two runs to compare: the latest to choose from, or what is not there.
 
 import { el, put } from "./dom.js";
-import { asSentence, plain, when } from "./format.js";
+import { fullSentence, plain, when } from "./format.js";
 import { statusChip } from "./marks.js";
 import { nowhere } from "./placards.js";
 import { getJson } from "./server.js";
@@ -20,7 +20,7 @@ export function drawRefused(host, error, query) {
       "div",
       { class: "wb-state lv-empty" },
       el("h2", { text: side ? `${side} is not here` : query.size ? "These could not be compared" : "The runs could not be read" }),
-      el("p", { text: side ? nowhere(side === "A" ? a : b) : asSentence(plain(error.message)) }),
+      el("p", { text: side ? nowhere(side === "A" ? a : b) : fullSentence(plain(error.message)) }),
       side
         ? el("a", { class: "wb-btn primary", href: `/compare?a=${encodeURIComponent(kept)}`, text: "Choose another" })
         : null,

@@ -2,7 +2,7 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { count, plain, unknown, usd, when } from "./format.js";
+import { count, fullSentence, plain, unknown, usd, when } from "./format.js";
 import { billTable } from "./billtable.js";
 import { endCard } from "./endcard.js";
 import { ForkCard } from "./forkform.js";
@@ -253,7 +253,9 @@ export class Detail {
       content = await tabContent(tab, run, setStyle, this.style);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      content = el("p", { class: "wb-alert bad", text: `This part could not be read: ${error.message}` });
+      const why = el("p", {}, el("b", { text: "This part could not be read. " }), fullSentence(plain(error.message)));
+      const again = el("button", { class: "wb-btn sm", type: "button", text: "Try again", on: { click: () => this.drawTab() } });
+      content = el("div", { class: "wb-alert bad", role: "alert" }, icon("warn"), why, again);
     }
     return this.run === run && this.tab === tab ? put(host, content) : host;
   }

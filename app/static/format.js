@@ -109,6 +109,9 @@ export function plain(text) {
 /** A message of the server as a sentence of its own: it begins with a capital. */
 export const asSentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** The same with an end, where it stands alone or other words follow. */
+export const fullSentence = (text) => asSentence(text) + (/[.?!…]\s*$/.test(text) ? "" : ".");
+
 /** The beginning of a text in one line: its first lines, a dot between them. */
 export function firstLine(text) {
   const lines = plain(text.slice(0, 600))

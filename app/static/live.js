@@ -122,7 +122,10 @@ class Live {
 
   empty() {
     document.title = "Live · Orchestra Workbench";
-    if (!this.composer.state) return; // the server has not answered yet; it is drawn when it does
+    if (!this.composer.state) {
+      this.card(loading()); // the server has not answered yet; it is drawn when it does
+      return;
+    }
     const { tools, table } = this.composer;
     this.card(
       examples({

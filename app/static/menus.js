@@ -21,13 +21,13 @@ export function closeMenus(but = null) {
 
 export function startMenus() {
   document.addEventListener("click", (event) => closeMenus(event.target.closest?.(".rc-pop")));
-  for (const menu of document.querySelectorAll(".rc-pop"))
-    menu.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !menu.open) return;
-      menu.open = false;
-      menu.querySelector("summary").focus();
-      event.stopPropagation();
-    });
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" ? document.activeElement?.closest(".rc-pop[open]") : null;
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+    event.preventDefault(); // the page's own Escape would take the focus away
+  });
 }
 
 /** Views are addresses with a name. `address()` is the present one. */

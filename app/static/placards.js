@@ -1,7 +1,7 @@
 // What stands in the place of turns: a run that waits in the queue, that is on its way, or that is not there.
 
 import { el } from "./dom.js";
-import { asSentence, count, plain } from "./format.js";
+import { count, fullSentence, plain } from "./format.js";
 
 function placard(title, words, ...actions) {
   return el(
@@ -34,7 +34,7 @@ export const nowhere = (id) => `Nothing here is called ${plain(id)}. It was dele
 export function missing(title, message) {
   return placard(
     title,
-    asSentence(plain(message)),
+    fullSentence(plain(message)),
     el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
     el("a", { class: "wb-btn", href: "/", text: "New task" }),
   );

@@ -2,7 +2,7 @@
 // the server while a fader moves: rewardmath.js does what the library does.
 
 import { byId, el, put, svg } from "./dom.js";
-import { asSentence, plain, plural } from "./format.js";
+import { fullSentence, plain, plural } from "./format.js";
 import { simulatedBadge } from "./marks.js";
 import { startMenus } from "./menus.js";
 import { Charts } from "./rewardcharts.js";
@@ -66,7 +66,7 @@ class Reward {
       this.problem = "";
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.problem = asSentence(plain(error.message));
+      this.problem = fullSentence(plain(error.message));
     }
     drawGroups(byId("groups"), this.known ?? null, this.problem);
     const list = byId("group-list");
@@ -111,7 +111,7 @@ class Reward {
         "div",
         { class: "wb-state lv-empty" },
         el("h2", { text: "This is no group that can be compared" }),
-        el("p", { text: plain(error.message) }),
+        el("p", { text: fullSentence(plain(error.message)) }),
         el("a", { class: "wb-btn primary", href: "/reward?example", text: "Open the worked example" }),
         el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
       ),

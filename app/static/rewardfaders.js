@@ -2,12 +2,10 @@
 
 import { el } from "./dom.js";
 import { icon } from "./icons.js";
-import { plain } from "./format.js";
 import { kindBox } from "./marks.js";
 import { short, titleOf } from "./rewardwhy.js";
 
 const GOAL_ICON = { outcome: "check", cost: "tag", latency: "half" };
-const GOAL_WORD = { outcome: "outcome", cost: "cost", latency: "time" };
 const lowest = (name) => (name.startsWith("tool.") ? -1 : 0);
 
 /** `on(name, weight, settled)` hears every move, and once more when it is over. */
@@ -63,6 +61,6 @@ function fader(name, weight, data, on) {
   const sign = tool
     ? kindBox(tool.kind, tool.name)
     : el("span", { class: "wb-kind k-orch", "aria-hidden": "true" }, icon(GOAL_ICON[name]));
-  const word = el("span", { class: "rw-name", title, text: tool ? plain(tool.title) : GOAL_WORD[name] });
+  const word = el("span", { class: "rw-name", title, text: title });
   return { draw, node: el("div", { class: "rw-fad" }, output, input, sign, word) };
 }

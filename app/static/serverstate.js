@@ -2,7 +2,7 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { asSentence, plain } from "./format.js";
+import { fullSentence, plain } from "./format.js";
 import { Refused, getJson } from "./server.js";
 import { showCount } from "./topbar.js";
 import { weightsNotice } from "./weights.js";
@@ -13,7 +13,7 @@ export class ServerState {
   /** `onState(state)` hears every answer. */
   constructor(onState) {
     this.onState = onState;
-    this.problem = null; // `{ kind, words }`: "state" when the server does not answer, "run" when a stream is lost
+    this.problem = null; // `{ kind, title, words }`: "state" when the server does not answer, "run" when a stream is lost
     this.weights = null;
     this.timer = 0;
   }
@@ -29,7 +29,8 @@ export class ServerState {
       if (this.problem?.kind === "state") this.problem = null;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.problem ??= { kind: "state", words: `${asSentence(error.message)} Trying again.` };
+      const title = error.status === 0 ? "Connection lost." : "The workbench failed.";
+      this.problem ??= { kind: "state", title, words: `${fullSentence(error.message)} Trying again.` };
     } finally {
       this.draw();
       clearTimeout(this.timer);
@@ -39,7 +40,7 @@ export class ServerState {
 
   /** The stream of the shown run is lost (words) or back (null). */
   tell(words) {
-    this.problem = words ? { kind: "run", words } : null;
+    this.problem = words ? { kind: "run", title: "Connection lost.", words } : null;
     this.draw();
   }
 
@@ -49,7 +50,7 @@ export class ServerState {
           "div",
           { class: "wb-alert warn" },
           icon("warn"),
-          el("p", {}, el("b", { text: "Connection lost. " }), plain(this.problem.words)),
+          el("p", {}, el("b", { text: `${this.problem.title} ` }), plain(this.problem.words)),
         )
       : null;
     put(byId("notices"), lost, this.weights);

@@ -26,6 +26,16 @@ class Sql {
       this.drawHistory();
     });
     addEventListener("popstate", () => this.open());
+    const narrow = matchMedia("(max-width:1000px)");
+    narrow.addEventListener("change", () => this.arrange(narrow.matches));
+    this.arrange(narrow.matches);
+  }
+
+  /** The query stands right of what to ask about, or before it: in the document too, as the Tab key goes by that. */
+  arrange(narrow) {
+    const [side, middle] = [".qy-side", ".qy-mid"].map((name) => document.querySelector(name));
+    if (narrow) middle.after(side);
+    else side.after(middle);
   }
 
   async start() {

@@ -14,6 +14,13 @@ export function showCount(total) {
 }
 
 export function start(page) {
+  // Gradio's <base> would lead every address that is only a fragment to Live.
+  document.querySelector(".wb-skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    const main = byId("main");
+    const holds = main.checkVisibility() && main.querySelector("a[href], button, input, textarea, select");
+    (holds ? main : (main.previousElementSibling ?? main)).focus(); // the list, where nothing of it is open
+  });
   if (!COUNTING.has(page)) {
     ask();
     addEventListener("focus", ask);

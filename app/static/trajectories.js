@@ -1,7 +1,7 @@
 // The Trajectories page: filters and place in the list live in the URL; the detail is drawn by Live's own code.
 
 import { byId, el, put } from "./dom.js";
-import { asSentence, count, plain } from "./format.js";
+import { count, fullSentence, plain } from "./format.js";
 import { Refused, getJson } from "./server.js";
 import { Detail } from "./detail.js";
 import { Filters, NAMES, narrowing } from "./filters.js";
@@ -189,7 +189,7 @@ class Trajectories {
         "div",
         { class: "wb-state" },
         el("h2", { text: "The list could not be read" }),
-        el("p", { text: asSentence(plain(error.message)) }),
+        el("p", { text: fullSentence(plain(error.message)) }),
         el("a", { class: "wb-btn", href: "/trajectories", text: "The whole list" }),
       ),
     );
