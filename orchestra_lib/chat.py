@@ -20,7 +20,7 @@ from orchestra_lib.json_writing import spoken, well_formed
 from orchestra_lib.pricing import PriceTable
 from orchestra_lib.protocols import Situation
 from orchestra_lib.reading import read
-from orchestra_lib.tool import ASK_USER, ToolSpec
+from orchestra_lib.tool import ASK_USER, ToolSpec, wire_name
 from orchestra_lib.trajectory import Call, Setting, Turn
 
 PROTOCOL = "chat"
@@ -59,8 +59,6 @@ _FORMATS = {
 }
 
 _CONTROL = re.compile(r"<(?=\|(?:im_start|im_end|endoftext)\||/?tool_response>)")
-_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_MAX_NAME = 64
 
 NUDGE = "That held neither a complete tool call nor an answer. Call a tool, or give the answer."
 
@@ -172,7 +170,7 @@ def _native_turn(turn: Turn, generation: Generation) -> list[dict[str, Any]]:
             "id": call.call.id,
             "type": "function",
             # Servers parse this text again: arguments that were no JSON would make them refuse the whole request.
-            "function": {"name": _wire_name(call.call.tool), "arguments": spoken(call.call.arguments or {})},
+            "function": {"name": _called_name(call.call.tool), "arguments": spoken(call.call.arguments or {})},
         }
         for call in turn.calls
     ]
@@ -198,9 +196,9 @@ def _seen(call: Call) -> str:
     return inert(observation.text + files) or "(empty)"
 
 
-def _wire_name(name: str) -> str:
+def _called_name(name: str) -> str:
     """A called name as servers accept it; one that a model made up may be anything."""
-    return _NO_NAME.sub("_", name)[:_MAX_NAME] or "unnamed"
+    return wire_name(name, "_") or "unnamed"
 
 
 def inert(text: str) -> str:

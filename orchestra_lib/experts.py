@@ -19,8 +19,8 @@ from orchestra_lib.profilelist import load_profiles
 from orchestra_lib.protocols import ChatModel, Tool
 from orchestra_lib.store.recordings import Recordings
 from orchestra_lib.task import Task
-from orchestra_lib.tool import RECORDED, ToolKind, ToolSpec
-from orchestra_lib.toolkit.model_tool import ModelTool, question
+from orchestra_lib.tool import RECORDED, ToolSpec, wire_name
+from orchestra_lib.toolkit.model_tool import ModelTool, expert_tool
 from orchestra_lib.toolkit.simulated import SimulatedExpert, placed, tool_name
 
 SIMULATED, RECORD = "ORCHESTRA_SIMULATED", "ORCHESTRA_RECORD"
@@ -34,8 +34,6 @@ ON_REQUEST = (PREFIX, RECORDED, "sim_", "recorded_")
 """What the names of these experts begin with, as people write them and as tools."""
 
 _NOT_ASKED = f"it is simulated: ask for it by name, or start with {SIMULATED}=1"
-_SYSTEM = "You help with one part of a larger task. Answer completely and to the point, only what is asked."
-_INPUT, _OUTPUT = 32_000, 4_096
 
 
 class Experts:
@@ -130,18 +128,12 @@ class Experts:
 
 
 def _model_tool(name: str, model: ChatModel) -> ModelTool:
-    spec = ToolSpec(
+    return expert_tool(
+        model,
         name=_recorded_name(name),
         title=f"{name} (recorded)",
         description=f"Answers that {name} once gave, word for word; it knows only what it was asked before.",
-        parameters=question("What to do, with everything that is needed for it; the model sees nothing else"),
-        kind=ToolKind.GENERALIST,
-        model=model.name,
-        max_input_tokens=_INPUT,
-        max_output_tokens=_OUTPUT,
-        timeout_s=300.0,
     )
-    return ModelTool(spec, model, _SYSTEM)
 
 
 def _told(expert: SimulatedExpert, table: PriceTable) -> SimulatedExpert:
@@ -157,9 +149,8 @@ def _paid_as(priced_as: str) -> str:
 
 
 def _recorded_name(model: str) -> str:
-    """A recorded model's name as a tool; servers take letters, digits, '_' and '-' only."""
-    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_-") else "-" for sign in model)
-    return f"recorded_{plain}"[:64]
+    """A recorded model's name as a tool."""
+    return wire_name(f"recorded_{model}")
 
 
 def _kind_of(task: Task) -> tuple[str | None, str | None]:

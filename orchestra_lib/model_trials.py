@@ -4,7 +4,6 @@ The runs are runs like any other: graded, kept and tagged, so that every figure 
 model, tasks and seed that are there already are not played again.
 """
 
-import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,7 +24,7 @@ from orchestra_lib.protocols import Situation, Tool
 from orchestra_lib.record import record
 from orchestra_lib.roster import Roster
 from orchestra_lib.store.summary import Filter
-from orchestra_lib.tool import ToolKind, ToolSpec
+from orchestra_lib.tool import ToolKind, ToolSpec, wire_name
 from orchestra_lib.toolkit.model_tool import ModelTool, question
 from orchestra_lib.training_tasks import TrainingSample, TrainingTask
 from orchestra_lib.trajectory import StopReason, Trajectory
@@ -71,7 +70,7 @@ def subject(roster: Roster, name: str) -> Tool:
         return roster.tool(wanted)
     model = roster.chat_model(name)
     spec = ToolSpec(
-        name=re.sub(r"[^A-Za-z0-9_-]", "-", name)[:64],
+        name=wire_name(name),
         title=name,
         description=f"The language model {name}.",
         parameters=question("What to do"),

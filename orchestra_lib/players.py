@@ -1,6 +1,5 @@
 """Models as players of an episode: endpoints and fetched weights as orchestrators, endpoints as tools."""
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,13 +11,11 @@ from orchestra_lib.model.endpoints import Endpoints
 from orchestra_lib.model.weights import WeightsCatalog
 from orchestra_lib.policy.chat_model import ChatPolicy
 from orchestra_lib.protocols import PolicySpec, Tool
-from orchestra_lib.tool import ToolKind, ToolSpec
-from orchestra_lib.toolkit.model_tool import ModelTool, question
+from orchestra_lib.tool import ToolKind, wire_name
+from orchestra_lib.toolkit.model_tool import EXPERT_INPUT, EXPERT_OUTPUT, expert_tool
 
 _LOCAL_CONTEXT, _LOCAL_OUTPUT = 8192, 2048
 """What a fetched orchestrator reads and writes in one turn, in tokens."""
-_TOOL_INPUT, _TOOL_OUTPUT = 32_000, 4_096
-"""What a model that works as a tool reads and writes at most, in tokens; its own context may allow less."""
 
 _WORDS = {
     EndpointKind.ORCHESTRATOR: "A capable general model: reasons, explains, compares and decides.",
@@ -26,7 +23,6 @@ _WORDS = {
     EndpointKind.MATHS: "A model that is strong at mathematics and step-by-step derivations.",
     EndpointKind.CODE: "A model that is strong at writing and reviewing code. It runs nothing.",
 }
-_SYSTEM = "You help with one part of a larger task. Answer completely and to the point, only what is asked."
 
 
 def policy_of(endpoints: Endpoints, name: str) -> ChatPolicy:
@@ -54,26 +50,24 @@ def tools_of(endpoints: Endpoints) -> dict[str, tuple[Tool, Callable[[], str | N
 
 
 def tool_name(endpoint: Endpoint) -> str:
-    """Its name as a tool; servers take letters, digits, '_' and '-' only."""
-    return re.sub(r"[^A-Za-z0-9_-]", "-", endpoint.name)[:64]
+    """Its name as a tool."""
+    return wire_name(endpoint.name)
 
 
 def _tool(endpoints: Endpoints, endpoint: Endpoint) -> Tool:
-    output = min(_TOOL_OUTPUT, endpoint.max_output)
+    output = min(EXPERT_OUTPUT, endpoint.max_output)
     general = endpoint.kind in (EndpointKind.ORCHESTRATOR, EndpointKind.GENERALIST)
-    spec = ToolSpec(
-        name=tool_name(endpoint),
+    return expert_tool(
+        endpoints.model(endpoint.name),
+        name=endpoint.name,
         title=endpoint.title,
         description=f"{_WORDS[endpoint.kind]} ({endpoint.title})",
-        parameters=question("What to do, with everything that is needed for it; the model sees nothing else"),
         kind=ToolKind.GENERALIST if general else ToolKind.SPECIALIST,
-        model=endpoint.priced_as,
-        max_input_tokens=min(_TOOL_INPUT, endpoint.max_input, endpoint.context - output),
+        priced_as=endpoint.priced_as,
+        max_input_tokens=min(EXPERT_INPUT, endpoint.max_input, endpoint.context - output),
         max_output_tokens=output,
-        timeout_s=300.0,
         typical_latency_s=endpoint.typical_latency_s,
     )
-    return ModelTool(spec, endpoints.model(endpoint.name), _SYSTEM)
 
 
 class LocalOrchestrators:

@@ -1,5 +1,6 @@
 """Tools as the orchestrator sees them, the calls it makes, and what comes back."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
@@ -19,6 +20,8 @@ RECORDED = "recorded:"
 """Begins the name by which a recorded model is asked for, and the one that prices it: no bill passes it off as new."""
 
 _MAX_DEPTH = 100
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_NAME = 64
 
 
 class ToolKind(StrEnum):
@@ -180,3 +183,8 @@ class File:
     name: str
     media_type: str
     data: bytes = field(repr=False)
+
+
+def wire_name(text: str, gap: str = "-") -> str:
+    """A text as the name of a tool: servers take letters, digits, '_' and '-' only, and 64 of them at most."""
+    return _NO_NAME.sub(gap, text)[:_MAX_NAME]

@@ -8,10 +8,15 @@ from typing import Any
 from orchestra_lib.errors import ModelMistake
 from orchestra_lib.generation import ChatRequest, Completion
 from orchestra_lib.protocols import ChatModel, ToolResult
-from orchestra_lib.tool import ToolKind, ToolSpec
+from orchestra_lib.tool import ToolKind, ToolSpec, wire_name
 
 _BYTES_PER_TOKEN = 3
 """Dense text (code, numbers, most scripts) has about three UTF-8 bytes a token; prose has more."""
+
+EXPERT_SYSTEM = "You help with one part of a larger task. Answer completely and to the point, only what is asked."
+"""The system text of a model that may be asked whatever helps with a task."""
+EXPERT_INPUT, EXPERT_OUTPUT = 32_000, 4_096
+"""What such a model reads and writes at most, in tokens; its own context may allow less."""
 
 
 class ModelTool:
@@ -108,6 +113,34 @@ def generalist(model: ChatModel) -> ModelTool:
         typical_latency_s=1.2,
     )
     return ModelTool(spec, model, "You are a helpful assistant. Answer briefly, and only from what you are given.")
+
+
+def expert_tool(
+    model: ChatModel,
+    *,
+    name: str,
+    title: str,
+    description: str,
+    kind: ToolKind = ToolKind.GENERALIST,
+    priced_as: str | None = None,
+    max_input_tokens: int = EXPERT_INPUT,
+    max_output_tokens: int = EXPERT_OUTPUT,
+    typical_latency_s: float | None = None,
+) -> ModelTool:
+    """Any model as one that may be asked whatever helps with a task, priced by its own name where no other is given."""
+    spec = ToolSpec(
+        name=wire_name(name),
+        title=title,
+        description=description,
+        parameters=question("What to do, with everything that is needed for it; the model sees nothing else"),
+        kind=kind,
+        model=priced_as or model.name,
+        max_input_tokens=max_input_tokens,
+        max_output_tokens=max_output_tokens,
+        timeout_s=300.0,
+        typical_latency_s=typical_latency_s,
+    )
+    return ModelTool(spec, model, EXPERT_SYSTEM)
 
 
 def question(description: str) -> Mapping[str, Any]:

@@ -27,12 +27,10 @@ from orchestra_lib.sampling.instance import Instance
 from orchestra_lib.sampling.prices import Regime, by_strength
 from orchestra_lib.sampling.sample import Materials, Plan, sample
 from orchestra_lib.tool import ToolSpec
-from orchestra_lib.toolkit.model_tool import ModelTool
+from orchestra_lib.toolkit.model_tool import EXPERT_SYSTEM, ModelTool
 from orchestra_lib.toolorchestra.aliases import ANSWER, EXPERT, Kit
 from orchestra_lib.training.course import Exercise
 from orchestra_lib.trajectory import Trajectory
-
-_SYSTEM = "You help with one part of a larger task. Answer completely and to the point, only what is asked."
 
 
 @record
@@ -112,7 +110,7 @@ class SampledCourse:
         )
 
     def _expert(self, spec: ToolSpec) -> Tool:
-        return ModelTool(spec, self._model[spec.priced_as], _SYSTEM)
+        return ModelTool(spec, self._model[spec.priced_as], EXPERT_SYSTEM)
 
     def _strongest(self, one: Instance) -> frozenset[str]:
         names = {spec.priced_as: spec.name for spec in one.offer.specs}
