@@ -1,9 +1,14 @@
 """Operations on a state: rules, effects, all or nothing, searching."""
 
+from contextlib import suppress
+
 import pytest
 from worlds import changed, operation, world
 
+from orchestra_lib.environment.canonical import NEW
+from orchestra_lib.environment.domain import domain_names, load_world
 from orchestra_lib.environment.schema import Mode
+from orchestra_lib.environment.trying import Caller
 from orchestra_lib.errors import BadInput, ModelMistake
 
 
@@ -177,3 +182,20 @@ def test_a_load_whose_key_is_null_is_null_and_a_rule_speaks_first():
     assert lent.operations.run(lent.state(), "reopen", {"bike_id": "B101"})["last_hire"] == "H1003"
     with pytest.raises(ModelMistake, match="There is no hire that this could change"):
         lent.operations.run(lent.state(), "reopen", {"bike_id": "B102"})
+
+
+@pytest.mark.parametrize("name", domain_names())
+def test_an_operation_changes_nothing_but_what_it_says(name):
+    here = load_world(name)
+    caller, state, told = Caller(here, seed=5), here.state(), 0
+    for write in [one for one in here.domain.operations if one.kind == "write"] * 4:
+        call, before = caller.call(write), dict(state.overlay)
+        with suppress(ModelMistake):
+            here.operations.run(state, call.operation, call.arguments)
+        for place, one in state.overlay.items():
+            table, key = place
+            old = before.get(place) or here.records[table].get(key)
+            fields = {NEW} if old is None else {field for field in one if one[field] != old.get(field)}
+            assert fields <= here.operations.written(write.name).get(table, set()), (call, place)
+            told += bool(fields)
+    assert told

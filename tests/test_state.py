@@ -3,6 +3,7 @@
 import json
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from worlds import call, cancellation, changed, done, world
 
 from orchestra_lib.environment.canonical import Form
-from orchestra_lib.environment.domain import domain_names, load_world
+from orchestra_lib.environment.domain import World, domain_names, load_world
 from orchestra_lib.environment.state import State
 from orchestra_lib.environment.success import Golden, Judge
 from orchestra_lib.environment.trying import Caller
@@ -163,3 +164,18 @@ def test_a_text_that_was_written_once_is_never_that_of_another():
     assert '"status": "cancelled"' in state.base.text(run(state, "get_hire", {"hire_id": "H1003"}))
     assert page != state.base.text(run(state, "search_bikes", {"kind": "city"}))
     assert page == state.base.text(run(world().state(), "search_bikes", {"kind": "city"}))
+
+
+def test_other_policies_see_remembered_pages_but_where_a_search_asks_the_policy():
+    domain = world().domain
+    asking = tuple(
+        replace(one, query=replace(one.query, where=["<=", "$row.day_price", "@most_credit"]))
+        if one.name == "search_bikes"
+        else one
+        for one in domain.operations
+    )
+    for here, same in ((world(), True), (World(replace(domain, operations=asking), world().records), False)):
+        other = here.with_parameters({"most_credit": 25})
+        page, theirs = (one.operations.run(one.state(), "search_bikes", {"kind": "road"}) for one in (here, other))
+        assert (page is theirs) is same
+        assert (page == theirs) is same

@@ -3,7 +3,7 @@
 Numbers count by value, unordered lists as multisets; null and missing are one, and free text is left out.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -44,11 +44,14 @@ class Form:
         """A record as nested tuples that are equal when the records are."""
         return _fields(self._fields, record)
 
-    def differ(self, one: Record, other: Record, new: Collection[str]) -> bool:
-        """Whether two records differ whatever new records, whose keys are given, end up being called."""
+    def differ(self, one: Record, other: Record, new: Collection[str], but: Container[str] = ()) -> bool:
+        """Whether two records differ whatever new records, whose keys are given, end up being called.
+
+        Fields in `but` are not compared.
+        """
         for name, read in self._fields:
             left, right = one.get(name), other.get(name)
-            if left is right or left == right:
+            if left is right or left == right or name in but:
                 continue
             if left is None or right is None:
                 return True

@@ -6,6 +6,7 @@ a name, with no builtins beside them. So no proposal becomes code, whatever it h
 one domain under several policies, share what was compiled.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -42,8 +43,8 @@ class Code:
         """The names whose variables are never null."""
         self.edited: set[str] = set()
         """The names whose variables hold what may be changed."""
-        self.written: set[str] = set()
-        """The tables that the function writes to."""
+        self.written: defaultdict[str, set[str]] = defaultdict(set)
+        """What the function may change: by table the names of fields, `NEW` for new records."""
         self._scoped, self._state = scoped, state
         self._values: dict[str, Any] = {}
         self._known: dict[Any, str] = {}

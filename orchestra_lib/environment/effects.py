@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from orchestra_lib.environment.canonical import NEW
 from orchestra_lib.environment.code import Code, Piece, iterable, mapping, walk
 from orchestra_lib.environment.expression import Compiler, type_of_field
 from orchestra_lib.environment.kinds import ANY, NUMERIC, Kind, Type, comparable
@@ -66,7 +67,7 @@ class Effects:
         new = _first(code, piece)
         if machine and steps == [machine.field]:
             self._move(code, root, new, names)
-        holder = self._edit(code, root, steps[:-1], names)
+        holder = self._edit(code, root, steps, names)
         code.line(f"{holder}[{code.constant(steps[-1]).text}] = {new.text}")
 
     def _move(self, code: Code, root: str, new: Piece, names: Names) -> None:
@@ -97,7 +98,7 @@ class Effects:
     def _append(self, path: Any, value: Any, *, code: Code, names: Names, where: str) -> None:
         root, steps, kind = self._list(code, path, names, where)
         new = _first(code, self._fitting(code, value, kind.item or ANY, names, where))
-        holder = self._edit(code, root, steps[:-1], names)
+        holder = self._edit(code, root, steps, names)
         last = code.constant(steps[-1]).text
         code.line(f"{holder}[{last}] = [*({holder}.get({last}) or ()), {new.text}]")
 
@@ -105,7 +106,7 @@ class Effects:
         root, steps, _ = self._list(code, path, names, where)
         kept, _ = self._compiler.write(code, ["filter", name, path, ["not", condition]], names, where)
         left = _first(code, kept)
-        holder = self._edit(code, root, steps[:-1], names)
+        holder = self._edit(code, root, steps, names)
         code.line(f"{holder}[{code.constant(steps[-1]).text}] = {left.text}")
 
     def _update(
@@ -123,7 +124,7 @@ class Effects:
             given = self._values(code, fields, item, inside, where)
             new = mapping(code, given).text
             code.line(f"{changed}.append({{**{one}, **{new}}} if {holds.text} else {one})")
-        holder = self._edit(code, root, steps[:-1], names)
+        holder = self._edit(code, root, steps, names)
         code.line(f"{holder}[{code.constant(steps[-1]).text}] = {changed}")
 
     def _insert(self, table: Any, name: Any, fields: Any, *, code: Code, names: Names, where: str) -> None:
@@ -149,7 +150,7 @@ class Effects:
         variable = code.variable(name, sure=True)
         code.line(f"{variable} = {code.state}.insert({code.constant(table).text}, {new.text})")
         code.edited.add(name)
-        code.written.add(table)
+        code.written[table].add(NEW)
 
     def _let(self, name: Any, value: Any, *, code: Code, names: Names, where: str) -> None:
         piece, kind = self._compiler.write(code, value, names, where)
@@ -263,8 +264,8 @@ class Effects:
                 with code.block(f"if {other.text} is {old}:"):
                     code.line(f"{other.text} = {variable}")
             code.edited.add(root)
-            code.written.add(table)
-        for step in map(code.constant, steps):
+        code.written[table].add(steps[0])
+        for step in map(code.constant, steps[:-1]):
             inner = code.temporary()
             code.line(
                 f"{variable}[{step.text}] = {inner} = {code.constant(dict).text}({variable}.get({step.text}) or ())"

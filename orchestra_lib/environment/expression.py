@@ -146,6 +146,11 @@ class Compiler:
             raise BadInput(f"{where}: a key is a text, this is {kind.kind}; name one record")
         return piece, kind
 
+    @property
+    def policy(self) -> str:
+        """The values of the policy's parameters, as one text."""
+        return repr({name: one.value for name, one in self._parameters.items()})
+
     def key(self, table: str) -> str:
         """The name of a table's key field."""
         return self._keys[table]

@@ -4,6 +4,7 @@ A call that cannot be done raises `ModelMistake` with words for the model, and l
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -66,6 +67,10 @@ class Operations:
         """Parameters, loads and lets of a call, by name: what a planner needs to know of fees and totals."""
         found: Mapping[str, Any] = self._made[name].values(state, arguments)
         return found
+
+    def written(self, name: str) -> Mapping[str, AbstractSet[str]]:
+        """What an operation may change: by table the names of fields, `NEW` for new records."""
+        return self._made[name].written
 
     def types(self, name: str) -> Mapping[str, Any]:
         """The types of those names."""
@@ -132,6 +137,7 @@ class _Made:
         self.names: Names = {}
         self._rules = self._write_rules()
         self._run = self._write_run()
+        self.written: Mapping[str, AbstractSet[str]] = self._run.written
 
     @cached_property
     def run(self) -> Run:

@@ -35,7 +35,7 @@ def write_query(
             raise BadInput(f"{where}: {query.table} has no field {name!r}; it has {', '.join(fields)}")
     table, key = code.constant(query.table).text, compiler.key(query.table)
     if not query.single:
-        _write_kept(code, query, operation)
+        _write_kept(code, query, operation, compiler)
     row = code.variable("row", sure=True)
     tests = [_test(code, one, row) for one in sorted(query.filters, key=lambda one: _ORDER.index(one.compare))]
     if query.where is not None:
@@ -57,15 +57,15 @@ def write_query(
     code.line("return page")
 
 
-def _write_kept(code: Code, query: Query, operation: Operation) -> None:
-    """Until something is written there, an episode finds what every other found."""
+def _write_kept(code: Code, query: Query, operation: Operation, compiler: Compiler) -> None:
+    """Until something is written there, an episode finds what every other found, be it under another policy."""
     elsewhere = "'record" in repr(query.where)  # the condition looks at records of other tables
     given = [code.name(one.name).text for one in operation.parameters]
     plain = all(one.type in _PLAIN or one.name == "page" for one in operation.parameters)
-    said = f"({code.constant(operation.name).text}, {''.join(f'{one}, ' for one in given)})"
-    code.line(
-        f"asked = {said if plain else f'({code.constant(operation.name).text}, {code.constant(repr).text}({said}))'}"
-    )
+    search = operation.name if query.where is None else f"{operation.name} {compiler.policy}"  # a filter asks no policy
+    name = code.constant(search).text
+    said = f"({name}, {''.join(f'{one}, ' for one in given)})"
+    code.line(f"asked = {said if plain else f'({name}, {code.constant(repr).text}({said}))'}")
     table = "None" if elsewhere else code.constant(query.table).text
     code.line(f"fresh = {code.constant(_is_untouched).text}({code.state}, {table})")
     with code.block("if fresh:"):

@@ -35,13 +35,13 @@ class Base:
         self.records = records
         self.tables: Mapping[str, Table] = {table.name: table for table in domain.tables}
         self.forms: Mapping[str, Form] = kin.forms if kin else {table.name: Form(table) for table in domain.tables}
-        self.pages: dict[Asked, tuple[Any, frozenset[Key]]] = {}
+        self.pages: dict[Asked, tuple[Any, frozenset[Key]]] = kin.pages if kin else {}
         self._sorted: Mapping[str, bool] = (
             kin._sorted if kin else {name: list(one) == sorted(one) for name, one in records.items()}
         )
-        self._texts: dict[int, str] = {}
-        self._values: dict[int, frozenset[Any]] = {}
-        self._kept = self._record_ids()
+        self._texts: dict[int, str] = kin._texts if kin else {}
+        self._values: dict[int, frozenset[Any]] = kin._values if kin else {}
+        self._kept: dict[int, Any] = kin._kept if kin else self._by_id()
         self._canonical: dict[Key, Canonical] = kin._canonical if kin else {}
         self._indexes: dict[tuple[str, str], dict[Any, tuple[str, ...]]] = kin._indexes if kin else {}
         self._next = {name: _highest(records.get(name, {}), table.prefix) + 1 for name, table in self.tables.items()}
@@ -70,7 +70,8 @@ class Base:
             self.pages.clear()
             self._texts.clear()
             self._values.clear()
-            self._kept = self._record_ids()
+            self._kept.clear()
+            self._kept.update(self._by_id())
         self.pages[asked] = page, places
         self.keep(page)
 
@@ -79,7 +80,7 @@ class Base:
         text = self._texts.get(id(result))
         if text is None:
             text = spoken(result)
-            if id(result) in self._kept:  # it lives as long as this base does, and so does its id
+            if id(result) in self._kept:  # it lives on, so its id is no other's
                 self._texts[id(result)] = text
         return text
 
@@ -98,11 +99,11 @@ class Base:
         return found
 
     def keep(self, result: Any) -> None:
-        """Say that a result will live as long as this base and not be changed."""
-        self._kept.add(id(result))
+        """Let a result that is not changed live on, so that its text and values are worked out once."""
+        self._kept[id(result)] = result
 
-    def _record_ids(self) -> set[int]:
-        return {id(one) for records in self.records.values() for one in records.values()}
+    def _by_id(self) -> dict[int, Record]:
+        return {id(one): one for records in self.records.values() for one in records.values()}
 
     def number(self, table: str) -> int:
         """The number of the first new record of a table."""

@@ -5,11 +5,13 @@ variant left otherwise, the rest of that replay would be the golden one, and its
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from orchestra_lib.environment.assignment import Assignment, GoldenCall
-from orchestra_lib.environment.canonical import Key, Record
+from orchestra_lib.environment.canonical import NEW, Key, Record
 from orchestra_lib.environment.domain import World
+from orchestra_lib.environment.operations import Operations
 from orchestra_lib.environment.state import Base, State
 from orchestra_lib.environment.success import Judge, golden_of
 from orchestra_lib.errors import ModelMistake
@@ -67,13 +69,17 @@ class Watched(State):
 
 @record
 class Step:
-    """A golden write with the states before and after it, what it changed, and what later writes look at."""
+    """A golden write with the states before and after it, what it changed, and what later writes look at.
+
+    `changing` is what those may change, whatever they find: by table the names of fields, `NEW` for new records.
+    """
 
     call: GoldenCall
     before: State
     after: State
     changed: frozenset[Key]
     later: Looked
+    changing: Mapping[str, AbstractSet[str]]
 
 
 class Rehearsal:
@@ -101,7 +107,7 @@ class Rehearsal:
         """The state that the first call alone leaves."""
         self.unwritten = notes[0][1] if notes else state
         """The state before the first write."""
-        self.steps = tuple(_steps(notes, state))
+        self.steps = tuple(_steps(notes, state, world.operations))
 
     def tells(self, place: int, other: Other | None) -> bool:
         """Whether the judge tells an episode in which another call, or none, stands in a write's place.
@@ -122,10 +128,10 @@ class Rehearsal:
         going = False
         while True:
             step = self.steps[place]
-            watched, others = _apart(now, step, perhaps)
-            if not watched and _any_told(now, step, others):
+            others = _apart(now, step, perhaps)
+            if _any_told(now, step, others):
                 return True
-            apart = [one for one, _, _ in (*watched, *others)]
+            apart = [one for one, _, _ in others]
             if not apart:
                 return False
             place += 1
@@ -145,11 +151,10 @@ class Rehearsal:
         return True
 
 
-def _apart(now: State, step: Step, perhaps: Iterable[Key]) -> tuple[Sequence[Apart], Sequence[Apart]]:
-    """The records that a state and the golden one do not have alike: those that later writes look at, and others."""
-    mine, theirs, records, later = now.overlay, step.after.overlay, now.base.records, step.later
-    watched: list[Apart] = []
-    others: list[Apart] = []
+def _apart(now: State, step: Step, perhaps: Iterable[Key]) -> Sequence[Apart]:
+    """The records that a state and the golden one do not have alike."""
+    mine, theirs, records = now.overlay, step.after.overlay, now.base.records
+    found: list[Apart] = []
     for one in perhaps:
         left, right = mine.get(one), theirs.get(one)
         if left is right:
@@ -159,24 +164,37 @@ def _apart(now: State, step: Step, perhaps: Iterable[Key]) -> tuple[Sequence[Apa
         if right is None:
             right = records[one[0]].get(one[1])
         if left != right:
-            (watched if one in later or one[0] in later else others).append((one, left, right))
-    return watched, others
+            found.append((one, left, right))
+    return found
 
 
 def _any_told(now: State, step: Step, apart: Sequence[Apart]) -> bool:
-    """Whether the judge tells one of these records, which nothing changes any more, from the golden one."""
+    """Whether the judge tells one of these records from the golden one, and nothing can change it any more.
+
+    That is so of all where no later write looks at any of them, else of fields that no later write changes.
+    """
+    later, base = step.later, now.base
+    going = any(one in later or one[0] in later for one, _, _ in apart)
     made = now.made | step.after.made if now.made or step.after.made else ()
-    new, forms = [key for _, key in made], now.base.forms
-    for (table, _), mine, theirs in apart:
-        if mine is None or theirs is None or forms[table].differ(mine, theirs, new):
+    new = [key for _, key in made]
+    for (table, key), mine, theirs in apart:
+        but = step.changing.get(table, ()) if going else ()
+        if NEW in but and key not in base.records[table]:
+            continue
+        if mine is None or theirs is None or base.forms[table].differ(mine, theirs, new, but):
             return True
     return False
 
 
-def _steps(notes: list[tuple[GoldenCall, State, frozenset[Key], Looked]], last: State) -> Iterator[Step]:
+def _steps(
+    notes: list[tuple[GoldenCall, State, frozenset[Key], Looked]], last: State, operations: Operations
+) -> Iterator[Step]:
     later: Looked = frozenset()
+    changing: dict[str, AbstractSet[str]] = {}
     after, found = last, []
     for call, before, changed, looked in reversed(notes):
-        found.append(Step(call=call, before=before, after=after, changed=changed, later=later))
-        later, after = later | looked, before
+        found.append(Step(call=call, before=before, after=after, changed=changed, later=later, changing=changing))
+        later, after, changing = later | looked, before, dict(changing)
+        for table, fields in operations.written(call.operation).items():
+            changing[table] = changing.get(table, frozenset()) | fields
     return reversed(found)

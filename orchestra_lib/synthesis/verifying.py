@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestra_lib.environment.assignment import Assignment, read_assignments
-from orchestra_lib.environment.domain import DOMAINS, load_world
+from orchestra_lib.environment.domain import DOMAINS, World, load_world
 from orchestra_lib.errors import BadInput
 from orchestra_lib.record import record
 from orchestra_lib.synthesis.filters import Failure
@@ -49,6 +49,7 @@ class Verifier:
 
     def __init__(self, folder: Path = DOMAINS) -> None:
         self._folder = folder
+        self._worlds: dict[str, World] = {}
         self._places: dict[str, Workplace] = {}
 
     def check(self, file: Path, one: Assignment) -> Checked:
@@ -69,7 +70,9 @@ class Verifier:
         if key not in self._places:
             if len(self._places) >= _MOST_PLACES:
                 self._places.clear()
-            world = load_world(assignment.domain, self._folder)
+                self._worlds.clear()
+            if (world := self._worlds.get(assignment.domain)) is None:
+                world = self._worlds[assignment.domain] = load_world(assignment.domain, self._folder)
             if assignment.parameters:
                 world = world.with_parameters(assignment.parameters)
             lexicon = words_in(world.domain, self._folder / assignment.domain)
