@@ -26,8 +26,14 @@ def _spoken(names: Sequence[str]) -> str:
     return " and ".join(name.replace("_", " ") for name in names)
 
 
-def _key(table: Data) -> Data:
-    return _column(table, table["key"], description=f"Which {table['one']}")
+def _of_one(table: Data) -> Data:
+    """What every operation on one record has: its key as a parameter, its load, and the record as what it shows."""
+    one = table["one"].replace(" ", "_")
+    return {
+        "parameters": [_column(table, table["key"], description=f"Which {table['one']}")],
+        "loads": [{"name": one, "table": table["name"], "key": f"${table['key']}"}],
+        "result": f"${one}",
+    }
 
 
 def _finder(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
@@ -46,14 +52,11 @@ def _finder(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
 
 
 def _getter(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
-    one = table["one"].replace(" ", "_")
     return {
-        "name": f"get_{one}",
+        "name": f"get_{table['one'].replace(' ', '_')}",
         "kind": "read",
         "description": f"Everything on record about one {table['one']}.",
-        "parameters": [_key(table)],
-        "loads": [{"name": one, "table": table["name"], "key": f"${table['key']}"}],
-        "result": f"${one}",
+        **_of_one(table),
     }
 
 
@@ -61,16 +64,12 @@ def _lister(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
     by = given.pop("by")
     whose = _column(table, by)
     of = tables[whose["references"]]["one"] if "references" in whose else by
-    query: Data = {"table": table["name"], "filters": [{"field": by, "parameter": by}]}
-    for key in ("where", "show", "sort", "page_size"):
-        if key in given:
-            query[key] = given.pop(key)
-    paging = [{"name": "page", "type": "integer", "optional": True, "minimum": 1, "description": "From 1"}]
+    query = _query(table, given, [{"field": by, "parameter": by}])
     return {
         "name": f"list_{table['name']}_of_{of.replace(' ', '_')}",
         "kind": "read",
         "description": f"The {table['name'].replace('_', ' ')} of one {of.replace('_', ' ')}.",
-        "parameters": [whose, *_sorting(query), *paging],
+        "parameters": [whose, *_leafing(query)],
         "query": query,
     }
 
@@ -90,26 +89,30 @@ def _search(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
         for prefix, compare in (("min", ">="), ("max", "<=")):
             filters.append({"field": name, "parameter": f"{prefix}_{name}", "compare": compare})
             parameters.append(_column(table, name, optional=True) | {"name": f"{prefix}_{name}"})
-    query: Data = {"table": table["name"], "filters": filters}
-    for key in ("where", "show", "sort", "page_size"):
-        if key in given:
-            query[key] = given.pop(key)
-    paging = [{"name": "page", "type": "integer", "optional": True, "minimum": 1, "description": "From 1"}]
+    query = _query(table, given, filters)
     return {
         "name": f"search_{table['name']}",
         "kind": "read",
         "description": f"Search {table['name'].replace('_', ' ')}; every condition is optional.",
-        "parameters": [*parameters, *_sorting(query), *paging],
+        "parameters": [*parameters, *_leafing(query)],
         "query": query,
     }
 
 
-def _sorting(query: Data) -> list[Data]:
+def _query(table: Data, given: Data, filters: list[Data]) -> Data:
+    """A query for many records, with what the entry says of them."""
+    said = {key: given.pop(key) for key in ("where", "show", "sort", "page_size") if key in given}
+    return {"table": table["name"], "filters": filters, **said}
+
+
+def _leafing(query: Data) -> list[Data]:
+    """The parameters by which one goes through what a query finds."""
+    page = {"name": "page", "type": "integer", "optional": True, "minimum": 1, "description": "From 1"}
     if not query.get("sort"):
-        return []
+        return [page]
     values = [word for name in query["sort"] for word in (name, f"-{name}")]
     words = "The field to sort by; a minus sorts downwards"
-    return [{"name": "sort_by", "values": values, "optional": True, "description": words}]
+    return [{"name": "sort_by", "values": values, "optional": True, "description": words}, page]
 
 
 def _create(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
@@ -126,14 +129,7 @@ def _create(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
 def _change(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
     """Works on one record: its key as a parameter, its load, its state before and after."""
     one, before, after = table["one"].replace(" ", "_"), given.pop("from", None), given.pop("to", None)
-    made: Data = {
-        "kind": "write",
-        "parameters": [_key(table)],
-        "loads": [{"name": one, "table": table["name"], "key": f"${table['key']}"}],
-        "rules": [],
-        "effects": [],
-        "result": f"${one}",
-    }
+    made: Data = {"kind": "write", **_of_one(table), "rules": [], "effects": []}
     if before:
         status = f"${one}.{table['machine']['field']}"
         allowed = ["==", status, before[0]] if len(before) == 1 else ["in", status, ["list", *before]]
