@@ -15,7 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 from app.login import COOKIE, Login, _local
 from app.main import _check_doors
 from app.sessions import STAY_S, Sessions
-from orchestra_lib.cli.running import _password
+from orchestra_lib.cli.browser import _password
 from orchestra_lib.errors import BadInput
 
 PASSWORD = "correct horse battery"

@@ -11,6 +11,7 @@ import typer
 
 from orchestra_lib.cli import (
     bias,
+    browser,
     credit,
     describe,
     domains,
@@ -44,7 +45,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for room in (
-    running, records, reward, bias, describe, grade, lab, evaluate, credit, synth, train, models, machine, serve,
+    browser, running, records, reward, bias, describe, grade, lab, evaluate, credit, synth, train, models, machine,
+    serve,
 ):  # fmt: skip
     for name, command in room.COMMANDS.items():
         app.command(name)(command)

@@ -10,7 +10,7 @@ import typer
 from orchestra_lib.calibration import Share
 from orchestra_lib.cli.evaluate import stoppable
 from orchestra_lib.cli.evaluation_told import Progress, foretell
-from orchestra_lib.cli.running import preference_flags, tool_names
+from orchestra_lib.cli.options import preference_flags, tool_names
 from orchestra_lib.cli.terminal import dollars, note, print_json, print_table
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import resolve

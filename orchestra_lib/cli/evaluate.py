@@ -16,8 +16,7 @@ import uvloop
 from orchestra_lib import chat
 from orchestra_lib.cli.engine import AddressOption, Engine, EngineOption, WorkersOption, players, scene_of, where
 from orchestra_lib.cli.evaluation_told import Progress, foretell, show, show_part
-from orchestra_lib.cli.options import MaxTurns, TimeLimit, TokenLimit
-from orchestra_lib.cli.running import preference_flags, tool_names
+from orchestra_lib.cli.options import MaxTurns, TimeLimit, TokenLimit, preference_flags, tool_names
 from orchestra_lib.cli.terminal import note, print_json
 from orchestra_lib.codec import to_data
 from orchestra_lib.configuration import resolve

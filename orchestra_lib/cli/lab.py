@@ -9,8 +9,8 @@ import typer
 
 from orchestra_lib import grouping
 from orchestra_lib.alignment import Difference, Pair, align
-from orchestra_lib.cli.options import Json
-from orchestra_lib.cli.running import given_flags, play, preference_flags, show_end, tool_names
+from orchestra_lib.cli.options import Json, given_flags, preference_flags, tool_names
+from orchestra_lib.cli.playing import play, show_end
 from orchestra_lib.cli.terminal import dollars, note, one_line, print_json, print_table, printable, seconds
 from orchestra_lib.codec import to_data
 from orchestra_lib.comparing import deltas, first_difference

@@ -1,10 +1,13 @@
-"""Options that many commands take in the same way."""
+"""Options that many commands take in the same way, and what they say as settings."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
+from orchestra_lib.errors import BadInput
 from orchestra_lib.paths import home
+from orchestra_lib.preference import parse_weights
 from orchestra_lib.store.opening import open_store
 from orchestra_lib.store.queries import StoreQueries
 from orchestra_lib.store.store import Store
@@ -39,3 +42,27 @@ TrainingStep = Annotated[int | None, typer.Option("--training-step", help="Only 
 def opened(place: str | None) -> StoreQueries:
     """What `--store` names, the workbench's own store where nothing does. Raises `BadInput`."""
     return Store.open(home()) if place is None else open_store(place)
+
+
+def given_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The flags that were given, by dotted names."""
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def preference_flags(prefer: Sequence[str] | None) -> dict[str, Any]:
+    """What `--prefer` says, by dotted names."""
+    goals, tools = parse_weights(prefer or [])
+    of_tools = {f"preference.tools.{name}": weight for name, weight in tools.items()}
+    return {f"preference.{goal}": weight for goal, weight in goals.items()} | of_tools
+
+
+def tool_names(text: str | None) -> tuple[str, ...] | None:
+    """What `--tools` names; None when it was left out."""
+    if text is None:
+        return None
+    if text.strip() == "none":
+        return ()
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise BadInput("--tools is empty; name tools by comma, or write 'none'")
+    return names

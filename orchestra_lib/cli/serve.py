@@ -10,9 +10,18 @@ from typing import Annotated, Any
 import typer
 
 from orchestra_lib import chat
-from orchestra_lib.cli.options import CostLimit, MaxTurns, Prices, Seed, TimeLimit, TokenLimit
+from orchestra_lib.cli.options import (
+    CostLimit,
+    MaxTurns,
+    Prices,
+    Seed,
+    TimeLimit,
+    TokenLimit,
+    given_flags,
+    preference_flags,
+    tool_names,
+)
 from orchestra_lib.cli.progress import WeightsProgress
-from orchestra_lib.cli.running import given_flags, preference_flags, tool_names
 from orchestra_lib.configuration import resolve
 from orchestra_lib.errors import BadInput
 from orchestra_lib.paths import home
