@@ -5,43 +5,45 @@
     python -m fuzz --again toml FILE                   # what a target makes of one input
     python -m fuzz --list
 
-Needs Atheris (`requirements-fuzz.txt`), but for --again and --list. What is found lies in --out, an input and its
-traceback for each place that it comes from; the exit code is 1 then.
+A row for each target: inputs that were run, CPU seconds, places of the code that the seeds and earlier runs reach
+and that this run reached beyond them, inputs kept for the next run, and places that a bug was raised from. All lies
+in --out: what was found, an input and its traceback each, `corpus/`, where the next run begins, and what libFuzzer
+said. The exit code is 1 when something was found. Needs Atheris (`requirements-fuzz.txt`), but for --again and --list.
 """
 
 import argparse
+import json
 import re
-import resource
 import subprocess
 import sys
-import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.target import CORPUS, Target
 from fuzz.targets import TARGETS
 
-_STATUS = re.compile(r"cov: (\d+) ft: (\d+) corp: (\d+)")
+_STATUS = re.compile(r"^#\d+\t(\w+) +cov: (\d+) ft: \d+ corp: (\d+)", re.MULTILINE)
 _DONE = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
-_MEMORY_MB, _HANGS_S, _LONGEST = 3000, 20, 60_000
+_HEAD = f"{'target':16} {'executions':>11} {'CPU s':>7} {'edges':>6} {'new':>6} {'corpus':>7} {'crashes':>7}"
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of fuzzing one target. `edges` are places of the code that were reached, `kept` inputs that led on."""
+    """What came of fuzzing one target. `edges` are places of the code that were reached, `new` those that neither the
+    seeds nor earlier runs reach, `corpus` the inputs that lead to them all, `found` a line for each crash."""
 
     name: str
     runs: int
     cpu_s: float
     edges: int
-    kept: int
+    new: int
+    corpus: int
     found: tuple[str, ...]
 
     def line(self) -> str:
-        """It in a line."""
-        found = ", ".join(self.found) if self.found else "nothing found"
-        cost = f"{self.runs:>11,} runs {self.cpu_s:>7.0f} CPU s {self.edges:>7,} edges {self.kept:>6,} kept"
-        return f"{self.name:16} {cost}  {found}"
+        """It as a row of the table."""
+        reached = f"{self.edges:>6,} {self.new:>6,} {self.corpus:>7,}"
+        return f"{self.name:16} {self.runs:>11,} {self.cpu_s:>7.1f} {reached} {len(self.found):>7}"
 
 
 def main() -> None:
@@ -58,8 +60,15 @@ def main() -> None:
     elif chosen.again:
         _again(*chosen.again)
     else:
-        ran = [_fuzzed(TARGETS[name], chosen.minutes, chosen.out) for name in chosen.only or TARGETS]
-        sys.exit(any(one.found for one in ran))
+        print(_HEAD, flush=True)
+        ran = []
+        for one in _fuzzed(chosen.only or list(TARGETS), chosen.minutes, chosen.out):
+            ran.append(one)
+            print(one.line(), flush=True)
+        found = [line for one in ran for line in one.found]
+        runs = sum(one.runs for one in ran)
+        print(f"{runs:,} executions of {len(ran)} targets, {len(found)} crashes", *found, sep="\n")
+        sys.exit(bool(found))
 
 
 def _again(name: str, file: str) -> None:
@@ -69,30 +78,34 @@ def _again(name: str, file: str) -> None:
     print("read, or refused as documented")
 
 
-def _fuzzed(target: Target, minutes: float, out: Path) -> Ran:
-    """Run the engine over a copy of the corpus, which it adds to."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with tempfile.TemporaryDirectory() as grown:
-        command = [
-            sys.executable, "-m", "fuzz.engine", target.name, str(out), grown, str(CORPUS / target.name),
-            f"-max_total_time={round(minutes * 60)}", f"-timeout={_HANGS_S}", f"-rss_limit_mb={_MEMORY_MB}",
-            f"-max_len={_LONGEST}", f"-artifact_prefix={out}/{target.name}-", "-print_final_stats=1", "-verbosity=1",
-        ]  # fmt: skip
-        out.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    said, after = done.stdout, resource.getrusage(resource.RUSAGE_CHILDREN)
+def _fuzzed(names: Sequence[str], minutes: float, out: Path) -> Iterator[Ran]:
+    """What came of each target, as soon as it has ended."""
+    out.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "fuzz.engine", str(out), str(round(minutes * 60)), *names]
+    with (
+        (out / "engine.log").open("wb") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as engine,
+    ):
+        assert engine.stdout is not None
+        for line in engine.stdout:
+            name, code, cpu_s = json.loads(line)
+            yield told(name, (out / f"{name}.log").read_text("utf-8", "replace"), code, cpu_s)
+    if engine.returncode:
+        sys.exit(f"the engine ended with {engine.returncode}: see {out}/engine.log; `make fuzz` installs what it needs")
+
+
+def told(name: str, said: str, code: int, cpu_s: float) -> Ran:
+    """What came of a target, by what libFuzzer said and the exit code of its process."""
     found = [line.removeprefix("FOUND ") for line in said.splitlines() if line.startswith("FOUND ")]
-    if done.returncode:
-        (out / f"{target.name}.log").write_text(said, "utf-8")
-        found.append(f"ended with {done.returncode}: see {out / target.name}.log")
-    status = _STATUS.findall(said) or [("0", "0", "0")]
+    if code:
+        found.append(f"{name}: ended with {code}; see its log")
+    reached = [(what, int(edges), int(inputs)) for what, edges, inputs in _STATUS.findall(said)]
+    before = next((edges for what, edges, _ in reached if what == "INITED"), 0)
+    _, edges, corpus = reached[-1] if reached else ("", 0, 0)
     runs = _DONE.findall(said) or ["0"]
-    ran = Ran(
-        name=target.name, runs=int(runs[-1]), cpu_s=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        edges=int(status[-1][0]), kept=int(status[-1][2]), found=tuple(found),
-    )  # fmt: skip
-    print(ran.line(), flush=True)
-    return ran
+    return Ran(
+        name=name, runs=int(runs[-1]), cpu_s=cpu_s, edges=edges, new=edges - before, corpus=corpus, found=tuple(found)
+    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from episodes import attempt, events, trajectory
 
-from fuzz.__main__ import main
+from fuzz.__main__ import main, told
 from fuzz.mutation import changed, garbled
 from fuzz.target import CORPUS
 from fuzz.targets import TARGETS
@@ -65,6 +65,25 @@ def test_an_input_can_be_run_again_by_a_command(monkeypatch, capsys):
         again("x")
 
 
+SAID = """\
+#3\tINITED cov: 43 ft: 44 corp: 2/504b exec/s: 0 rss: 120Mb
+#4\tNEW    cov: 48 ft: 49 corp: 3/903b lim: 60000 exec/s: 0 rss: 120Mb L: 399/418 MS: 1 Custom-
+FOUND order-0123456789ab: KeyError at x.py:3: 'a'
+#929\tDONE   cov: 55 ft: 66 corp: 9/1724b lim: 60000 exec/s: 132 rss: 120Mb
+stat::number_of_executed_units: 929
+"""
+
+
+def test_a_row_tells_executions_what_was_reached_anew_and_every_crash():
+    row = told("order", SAID, 0, 1.25)
+    assert (row.runs, row.edges, row.new, row.corpus) == (929, 55, 12, 9)
+    assert row.found == ("order-0123456789ab: KeyError at x.py:3: 'a'",)
+    assert row.line().split() == ["order", "929", "1.2", "55", "12", "9", "1"]
+    ended = told("order", "Killed\n", -9, 0.0)
+    assert ended.found == ("order: ended with -9; see its log",)
+    assert (ended.runs, ended.edges, ended.new) == (0, 0, 0)
+
+
 FOUND = [  # (target, what broke it, what it says now)
     ("order", b"9" * 5000, "not JSON"),
     ("order", b"[" * 100_000, "not JSON"),
@@ -94,6 +113,17 @@ def test_a_record_that_contradicts_itself_is_not_taken_for_a_run(tmp_path):
     file.write_text(json.dumps(row), "utf-8")
     with pytest.raises(BadInput, match="contradicts itself in turns"):
         import_file(file, Journal(tmp_path))
+
+
+@pytest.mark.parametrize("run_id", ["../../out", "/tmp/out", "..", "a/b", "a\\b", "a\0"])
+def test_a_record_whose_id_is_a_path_is_refused_and_nothing_is_written(tmp_path, run_id):
+    row = json.loads((CORPUS / "messages" / "recorded").read_bytes())
+    row["trajectory"]["setting"]["run_id"] = run_id
+    file, home = tmp_path / "rows.jsonl", tmp_path / "one" / "home"
+    file.write_text(json.dumps(row), "utf-8")
+    with pytest.raises(BadInput, match="is no run id"):
+        import_file(file, Journal(home))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
 
 
 def test_what_a_judge_took_that_gave_no_score_is_kept(tmp_path):
