@@ -27,8 +27,7 @@ check: $(VENV)/dev.stamp ## Lint, format check and types
 	$(BIN)/mypy -p orchestra_lib -p app -p benchmarks -p scripts
 
 audit: $(VENV)/dev.stamp $(AUDIT)/stamp ## Look for known weaknesses in all that is installed (asks osv.dev)
-	$(AUDIT)/bin/pip-audit --vulnerability-service osv --skip-editable --progress-spinner off \
-	  --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" $(ARGS)
+	$(BIN)/python -m scripts.audit $(AUDIT)/bin/pip-audit $(ARGS)
 
 bench: $(VENV)/dev.stamp ## Run the benchmarks into docs/benchmarks.md (a quarter of an hour alone on two cores; ARGS="--all")
 	$(BIN)/python -m benchmarks $(ARGS)
