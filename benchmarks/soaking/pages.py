@@ -85,9 +85,9 @@ def browsers(scale: Scale) -> Iterator[Claim]:
                         if person.stays:
                             person.measure()
                     memory.append(server.memory_mb())
-    stayed = people[0]
-    note(f"server MB: {[round(one) for one in memory]}")
-    note(f"browser MB: {[round(one, 1) for one in stayed.heap_mb]}; nodes {stayed.nodes}")
+                    stayed = people[0]
+                    held = f"page {stayed.heap_mb[-1]:.1f} MB, {stayed.nodes[-1]:,} nodes; server {memory[-1]:.0f} MB"
+                    note(f"{2 * number + 2} of {2 * actions} actions: {held}")
     what = f"{scale.hours:g} h of use by two ({2 * actions} actions, one each ten seconds)"
     yield claim(f"{what}: errors in the pages", len(wrong), "errors", at_most=0)
     for name, values, unit in (
