@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 from pathlib import Path
 
@@ -76,6 +77,12 @@ def test_every_country_is_found_by_its_name() -> None:
 def test_every_country_named_in_a_comparison_is_found() -> None:
     assert set(titles("Does Kenya or Poland have more people?", k=2)) == {"Kenya", "Poland"}
     assert set(titles("people in Norway, Sweden and Denmark together")) == {"Norway", "Sweden", "Denmark"}
+
+
+def test_the_library_that_ranks_says_nothing_in_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        SearchIndex.of([Passage(title="Peru", text="Lima is its capital.", source="s")])
+    assert caplog.records == []
 
 
 def test_a_passage_reads_as_lines_of_facts_with_its_source() -> None:

@@ -5,6 +5,7 @@ finds the neighbours whose longer lists mention Peru.
 """
 
 import json
+import logging
 import math
 import re
 import unicodedata
@@ -20,6 +21,8 @@ from numpy.typing import NDArray
 from orchestra_lib.errors import StoreFault
 from orchestra_lib.json_writing import dumps
 from orchestra_lib.toolkit.passage import Found, Passage
+
+logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for DEBUG, and would tell the terminal of its work
 
 _TITLE_WEIGHT = 4
 _WEAK = 0.5
