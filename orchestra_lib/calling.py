@@ -15,7 +15,7 @@ from orchestra_lib.errors import Fault, ModelMistake, ProviderFault, WorldFault
 from orchestra_lib.inline_file import take_out
 from orchestra_lib.json_writing import spoken
 from orchestra_lib.pricing import Attempt
-from orchestra_lib.protocols import ArtefactStore, SituatedTool, Situation, Tool, ToolResult
+from orchestra_lib.protocols import ArtefactStore, Situation, Tool, ToolResult, is_situated
 from orchestra_lib.tool import ArtefactRef, CallStatus, File, Observation, ToolCall
 from orchestra_lib.toolkit.arguments import check
 from orchestra_lib.trajectory import Setting, Turn
@@ -49,7 +49,7 @@ class Caller:
         self._setting, self._artefacts, self._budget, self._log = setting, artefacts, budget, log
         self._situation = situation
         self._tools = {tool.spec.name: tool for tool in tools}
-        self._situated = {tool.spec.name: tool for tool in tools if isinstance(tool, SituatedTool)}
+        self._situated = {tool.spec.name: tool for tool in tools if is_situated(tool)}
         self._heard: Counter[tuple[str, str]] = Counter()
         self._started_s: dict[str, float] = {}
         self._answered: set[str] = set()

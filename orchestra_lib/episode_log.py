@@ -7,8 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.billing import Charge, Spent, charges, spent
-from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, apply
+from orchestra_lib.event import CallFinished, Event, Generated, RunFinished, RunStarted, TurnFinished, apply
 from orchestra_lib.trajectory import Setting, Trajectory
+
+_STEP_ENDS = (RunStarted, TurnFinished, RunFinished)
+"""What ends a step of an episode: its beginning, a turn, all of it. What follows at once comes with it."""
 
 
 class EpisodeLog:
@@ -19,6 +22,7 @@ class EpisodeLog:
         self._clock, self._start, self._seq = clock, clock(), 0
         self._events: deque[Event] = deque()
         self._news, self._closed = asyncio.Event(), False
+        self._step: asyncio.Future[None] | None = None
         self._charged: list[Charge] = []
         self._spent: Spent | None = None
 
@@ -56,11 +60,18 @@ class EpisodeLog:
             self._spent = None
         self._events.append(happened)
         self._news.set()
+        if isinstance(happened, _STEP_ENDS):
+            self._end_step()
 
     def close(self) -> None:
         """No event follows."""
         self._closed = True
         self._news.set()
+        self._end_step()
+
+    def _end_step(self) -> None:
+        if self._step is not None and not self._step.done():
+            self._step.set_result(None)
 
     async def follow(self) -> AsyncGenerator[Event, None]:
         """Events as they come, until the log is closed; for one reader."""
@@ -71,6 +82,18 @@ class EpisodeLog:
                 return
             self._news.clear()
             await self._news.wait()
+
+    async def step(self, since: Event, within_s: float) -> None:
+        """Wait until the step that this event belongs to is over, so long at most: what it brought is at hand then."""
+        if self._closed or any(isinstance(one, _STEP_ENDS) for one in (since, *self._events)):
+            return
+        loop = asyncio.get_running_loop()
+        self._step = loop.create_future()
+        timer = loop.call_later(within_s, self._end_step)
+        try:
+            await self._step
+        finally:
+            timer.cancel()
 
     def at_hand(self, *, end: bool = False) -> tuple[Event, ...]:
         """What has happened by now and `follow` has not told: whoever takes it hears of it here, and not there.

@@ -19,7 +19,7 @@ from orchestra_lib.errors import Fault, ProviderFault, WeightsFault, WorldFault
 from orchestra_lib.event import Event
 from orchestra_lib.generation import Channel, Generation
 from orchestra_lib.pricing import Attempt
-from orchestra_lib.protocols import ArtefactStore, Policy, PreparedPolicy, Situation, Tool
+from orchestra_lib.protocols import ArtefactStore, Policy, Situation, Tool, is_prepared
 from orchestra_lib.tool import ToolCall
 from orchestra_lib.trajectory import ORCHESTRATOR, Setting, StopReason, Trajectory
 
@@ -98,7 +98,7 @@ class _Episode:
         """Play to the end. A bug is raised once the record is complete."""
         self.cancelled = asyncio.ensure_future(self.cancel.wait())
         try:
-            if isinstance(self.policy, PreparedPolicy):
+            if is_prepared(self.policy):
                 with contextlib.suppress(WeightsFault):  # the first move meets it again, and the record has it there
                     await self.policy.prepare()
                 self.log.begin()

@@ -56,7 +56,7 @@ from orchestra_lib.unfolding import unfold
 
 Mark = Callable[[Trajectory, grading.Wish], Awaitable[grading.Marked]]
 """Says what a run came to, as `Workbench.mark` does."""
-_STEP_S = 0.02
+_STEP_S = 0.1
 """So long at most what a turn has brought waits for its end where nobody watches: one of quick tools is one write."""
 
 
@@ -159,8 +159,8 @@ class Workbench:
         *,
         watched: bool = True,
     ) -> AsyncGenerator[Event, None]:
-        """The events of a run, kept before they are told. Where nobody watches, a whole turn is told at once, and the end
-        and its grade go to the disk together."""
+        """The events of a run, kept before they are told. Where nobody watches, a turn is told at once, and the end and
+        its grade go to the disk together."""
         setting, policy, tools = await self._restored(prepared), prepared.policy, prepared.tools
         log, kept, trajectory = EpisodeLog(setting, time.monotonic), list[Event](), None
         stream = loop.play(

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 from orchestra_lib import chat
@@ -77,7 +78,13 @@ class Cell:
     @property
     def key(self) -> str:
         """What its run is called within the evaluation."""
-        return f"{fingerprint(self.orchestrator)[:6]}-{self.item.key}-{self.seed}"
+        return f"{_mark(self.orchestrator)}-{self.item.key}-{self.seed}"
+
+
+@cache
+def _mark(orchestrator: str) -> str:
+    """What stands for an orchestrator in the names of its runs, which are asked for several times each."""
+    return fingerprint(orchestrator)[:6]
 
 
 def tags_of(plan_id: str, suite: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ already: whoever plays many need not wait for their rows, and asks at the end wh
 """
 
 import asyncio
+from collections import deque
 
 from orchestra_lib.store.store import Store
 from orchestra_lib.trajectory import Trajectory
@@ -29,7 +30,7 @@ class Shelf:
         self._timer: asyncio.Handle | None = None  # uvloop's of a time that has come does not tell when that is
         self._due_s = 0.0
         self._within_s, self._ended_s = _LEISURE_S, 0.0
-        self._left: list[asyncio.Future[None]] = []
+        self._left: deque[asyncio.Future[None]] = deque()
 
     async def put(self, trajectory: Trajectory) -> None:
         """Store a run, in place of an earlier one with its id. Raises `StoreFault`."""
@@ -42,10 +43,10 @@ class Shelf:
 
         Raises the `StoreFault` of one that was left before.
         """
-        going = [one for one in self._left if not one.done() or one.exception() is not None]
-        failed = any(one.done() for one in going)
-        self._left = [*going, self._begin(trajectory)]
-        if failed or len(self._left) > _LEFT:
+        while self._left and _is_well(self._left[0]):
+            self._left.popleft()  # they are stored in their order
+        self._left.append(self._begin(trajectory))
+        if self._left[0].done() or len(self._left) > _LEFT:
             await self.settled()
 
     async def settled(self) -> None:
@@ -55,7 +56,7 @@ class Shelf:
         if left:
             self._hurry(0.0)
             await asyncio.wait(left)
-        self._left = [one for one in self._left if one not in left]
+        self._left = deque(one for one in self._left if one not in left)
         faults = [fault for one in left if (fault := one.exception()) is not None]
         if faults:
             raise faults[0]
@@ -100,3 +101,7 @@ class Shelf:
             if stored.done():  # whoever waited has gone
                 continue
             stored.set_result(None) if fault is None else stored.set_exception(fault)
+
+
+def _is_well(stored: "asyncio.Future[None]") -> bool:
+    return stored.done() and stored.exception() is None
