@@ -7,17 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 
 from orchestra_lib.preference import GOALS, Preference
-from orchestra_lib.preference_situations import (
-    EVAL,
-    GOAL_OF,
-    NEEDS,
-    SITUATIONS,
-    STANCES,
-    TRAIN,
-    Need,
-    Situation,
-    Stance,
-)
+from orchestra_lib.preference_needs import EVAL, GOAL_OF, NEEDS, STANCES, TRAIN, Need, Stance
+from orchestra_lib.preference_situations import SITUATIONS, Situation
 from orchestra_lib.preference_words import LESS
 from orchestra_lib.record import record
 from orchestra_lib.tool import ToolKind, ToolSpec

@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import GOALS, MAX_SENTENCE, Preference
 from orchestra_lib.preference_drawing import Drawn, Offered, compose, draw, seeded
-from orchestra_lib.preference_situations import EVAL, TRAIN
+from orchestra_lib.preference_needs import EVAL, TRAIN
 from orchestra_lib.preference_text import PreferenceReading, Understood, read_preference
 from orchestra_lib.record import record
 

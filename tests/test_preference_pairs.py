@@ -13,8 +13,9 @@ from orchestra_lib.codec import from_data, to_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.preference import GOALS, Preference
 from orchestra_lib.preference_drawing import Offered, draw, lifted
+from orchestra_lib.preference_needs import EVAL, GOAL_OF, NEEDS, STANCES, TRAIN, Stance
 from orchestra_lib.preference_pairs import Pair, Sieve, contradiction, disagreement, generate
-from orchestra_lib.preference_situations import EVAL, GOAL_OF, NEEDS, SITUATIONS, STANCES, TRAIN, Stance
+from orchestra_lib.preference_situations import SITUATIONS
 
 PAPER = Offered(tools=TOOLS, remote=frozenset(REMOTE))
 EXTENDED = replace(PAPER, extension=True)

@@ -8,7 +8,7 @@ import pytest
 from episodes import trajectory
 
 from orchestra_lib.cli import main
-from orchestra_lib.preference_situations import EVAL, TRAIN
+from orchestra_lib.preference_needs import EVAL, TRAIN
 from orchestra_lib.sampling.pairs import read_pairs
 from orchestra_lib.store.store import Store
 

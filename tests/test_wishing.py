@@ -13,8 +13,8 @@ from orchestra_lib.errors import BadInput, ProviderFault
 from orchestra_lib.json_writing import dumps
 from orchestra_lib.preference import Preference
 from orchestra_lib.preference_drawing import draw
+from orchestra_lib.preference_needs import TRAIN
 from orchestra_lib.preference_pairs import Sieve, disagreement
-from orchestra_lib.preference_situations import TRAIN
 from orchestra_lib.wishing import propose, read, schema, word, write_pairs
 
 WEIGHTS = {"outcome": 0.9, "cost": 1, "latency": 0.0}

@@ -16,7 +16,7 @@ from orchestra_lib.engine.sieve import verified
 from orchestra_lib.errors import BadInput
 from orchestra_lib.export.samples import write_folder, write_lines
 from orchestra_lib.paths import home
-from orchestra_lib.preference_situations import EVAL, TRAIN
+from orchestra_lib.preference_needs import EVAL, TRAIN
 from orchestra_lib.roster import Roster
 from orchestra_lib.sampling import sources
 from orchestra_lib.sampling.instance import prompt_of, row_of
