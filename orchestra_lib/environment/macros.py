@@ -101,7 +101,7 @@ def _search(table: Data, given: Data, tables: Mapping[str, Data]) -> Data:
 
 def _query(table: Data, given: Data, filters: list[Data]) -> Data:
     """A query for many records, with what the entry says of them."""
-    said = {key: given.pop(key) for key in ("where", "show", "sort", "page_size") if key in given}
+    said: Data = {key: given.pop(key) for key in ("where", "show", "sort", "page_size") if key in given}
     return {"table": table["name"], "filters": filters, **said}
 
 
