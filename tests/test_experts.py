@@ -15,8 +15,6 @@ from orchestra_lib.roster import Roster
 from orchestra_lib.simulated_tasks import simulated_task
 from orchestra_lib.store.recordings import Recordings
 from orchestra_lib.store.summary import Filter
-from orchestra_lib.toolkit.recorded import ToolRecorder
-from orchestra_lib.toolkit.simulated import SimulatedExpert
 from orchestra_lib.workbench import Order, Workbench
 
 TASK = simulated_task(7, 0)
@@ -176,13 +174,6 @@ def test_a_recorded_answer_is_billed_as_it_was_paid_and_named_recorded(workbench
     assert workbench.roster.chat_model(f"recorded:{model}").name == f"recorded:{model}"
     assert workbench.setting(Order(task="x", tools=None)).tools
     assert offered(workbench.roster)["recorded_Qwen2-5-Coder-0-5B-Instruct"].startswith("it is recorded: ask for")
-
-
-def test_a_tool_that_works_on_the_episode_cannot_be_recorded(tmp_path):
-    expert = Experts(tmp_path, {}, Live).asked("sim:small")
-    assert isinstance(expert, SimulatedExpert)
-    with pytest.raises(BadInput, match="works on the episode so far"):
-        ToolRecorder(expert, Recordings(tmp_path))
 
 
 def test_a_recording_says_what_it_is_of(tmp_path):

@@ -11,16 +11,13 @@ from playing import PRICES, Echo, run
 
 from orchestra_lib.chat import CallStyle
 from orchestra_lib.codec import fingerprint
-from orchestra_lib.errors import Fault, ProviderFault, StoreFault
+from orchestra_lib.errors import ProviderFault, StoreFault
 from orchestra_lib.generation import Channel, ChatRequest, Completion, Delta, RawCall
 from orchestra_lib.model.recorded import Recorded, Recorder
 from orchestra_lib.policy.chat_model import ChatPolicy
-from orchestra_lib.policy.scripted import Scripted
 from orchestra_lib.pricing import Attempt, Price, Usage
-from orchestra_lib.protocols import PolicySpec, ToolResult
+from orchestra_lib.protocols import PolicySpec
 from orchestra_lib.store.recordings import Recordings
-from orchestra_lib.tool import File
-from orchestra_lib.toolkit.recorded import RecordedTool, ToolRecorder
 
 ASK = ChatRequest(messages=({"role": "user", "content": "Zürich?\n" * 40},), temperature=1.0)
 USED = Attempt(priced_as="big", usage=Usage(input_tokens=7, output_tokens=3), wall_s=1.25)
@@ -107,17 +104,17 @@ def test_the_same_recording_is_the_same_bytes(tmp_path):
     assert "Zürich".encode() in text
 
 
-def test_an_episode_is_replayed_without_its_model_and_tool(tmp_path):
+def test_an_episode_is_replayed_without_its_model(tmp_path):
     call = RawCall(id="", name="echo", arguments_text='{"word":"hi"}')
     model = Model(said("", calls=(call,)), said("done"))
 
-    def episode(chat_model, tool):
+    def episode(chat_model):
         spec = PolicySpec(name="x", priced_as=chat_model.name)
-        return run(ChatPolicy(spec, chat_model, style=CallStyle.NATIVE), [tool])
+        return run(ChatPolicy(spec, chat_model, style=CallStyle.NATIVE), [Echo()])
 
     kept = Recordings(tmp_path)
-    first = episode(Recorder(model, kept), ToolRecorder(Echo(), kept))
-    again = episode(Recorded("big", kept), RecordedTool(Echo().spec, kept))
+    first = episode(Recorder(model, kept))
+    again = episode(Recorded("big", kept))
     assert (
         (again.answer, again.calls[0].observation.text)
         == (first.answer, first.calls[0].observation.text)
@@ -166,25 +163,6 @@ def test_a_folder_that_cannot_be_written_is_a_fault(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreFault, match="cannot keep the recording"):
         parts(Recorder(Model(said("a")), Recordings(tmp_path / "file")))
-
-
-def test_a_tools_files_and_failures_are_replayed_and_faults_of_the_world_are_not(tmp_path):
-    results = [
-        ToolResult(text="a", files=(File(name="p.png", media_type="image/png", data=b"\x89\xff\x00"),)),
-        ToolResult(text="no", failed=True),
-        ToolResult(text="down", fault=Fault(where="echo", kind="provider", message="down")),
-    ]
-
-    async def give(word):
-        return results[int(word)]
-
-    kept = Recordings(tmp_path)
-    script = [[("echo", {"word": str(n)}) for n in range(3)], "x"]
-    run(Scripted(script), [ToolRecorder(Echo(work=give), kept)])
-    replay = run(Scripted(script), [RecordedTool(Echo().spec, kept)])
-    first, failed, missing = (call.observation for call in replay.calls)
-    assert (first.text, first.artefacts[0].size_bytes, str(failed.status)) == ("a", 3, "error")
-    assert "nothing is recorded of echo" in missing.text
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=5))

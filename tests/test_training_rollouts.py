@@ -10,10 +10,11 @@ from toy_training import played
 
 from orchestra_lib.errors import BadInput
 from orchestra_lib.event import fold
+from orchestra_lib.generation import Completion
+from orchestra_lib.model.recorded import Recorded, Recorder
 from orchestra_lib.play import play
 from orchestra_lib.protocols import PolicySpec, Situation, ToolResult
-from orchestra_lib.tool import RECORDED
-from orchestra_lib.toolkit.recorded import RecordedTool, ToolRecorder
+from orchestra_lib.toolkit.model_tool import expert_tool
 from orchestra_lib.toolkit.simulated import SimulatedExpert
 from orchestra_lib.training.model_policy import ModelPolicy
 from orchestra_lib.training.rollouts import Background, Discarded
@@ -47,13 +48,21 @@ class Memory:
         self.kept[repr(asked)] = answers
 
 
+class Answering:
+    """A model that says one thing."""
+
+    name = "dear"
+
+    async def stream(self, request):
+        yield Completion(content="Answer: 0", calls=(), finish_reason="stop", attempts=())
+
+
 def recorded():
-    """A live endpoint's answers, paid for once."""
-    memory, live = Memory(), Live()
-    live.spec = replace(live.spec, name="dear")
+    """A model's answers, paid for once."""
+    memory, names = Memory(), {"name": "dear", "title": "Dear", "description": "Recorded."}
     question = {"question": ToyCourse(lambda n: [Live()]).exercise(0).setting.task.text}
-    asyncio.run(ToolRecorder(live, memory).call(question, run_id="once"))
-    return RecordedTool(replace(live.spec, model=f"{RECORDED}dear"), memory)
+    asyncio.run(expert_tool(Recorder(Answering(), memory), **names).call(question, run_id="once"))
+    return expert_tool(Recorded("dear", memory), **names)
 
 
 class Said:
