@@ -1,6 +1,7 @@
 """ToolScale's rows: the table's nulls dropped, dates as the domain writes them, foreign tables refused."""
 
 import json
+import sys
 from datetime import date, datetime
 
 import pyarrow as pa
@@ -77,6 +78,21 @@ def test_rows_that_were_never_in_a_table_keep_their_times(tmp_path):
     arguments = {"start_date": "2025-09-03T00:00:00"}
     file.write_text(json.dumps(row("1", [("get_forecast", arguments)])) + "\n", "utf-8")
     assert golden(load_toolscale(file)) == [("get_forecast", arguments)]
+
+
+def test_a_day_that_no_calendar_has_is_text(tmp_path):
+    file = tmp_path / "train.jsonl"
+    arguments = {"start_date": "2025-02-30T00:00:00", "expression": None}
+    file.write_text(json.dumps(row("1", [("get_forecast", arguments)])) + "\n", "utf-8")
+    assert golden(load_toolscale(file)) == [("get_forecast", {"start_date": "2025-02-30T00:00:00"})]
+
+
+def test_an_argument_that_is_nested_too_deeply_is_named(tmp_path):
+    file, deep = tmp_path / "train.jsonl", sys.getrecursionlimit() - 400
+    text = json.dumps(row("1", [("calculate", {"expression": "here"})]))
+    file.write_text(text.replace('"here"', '{"a": ' * deep + "1" + "}" * deep), "utf-8")
+    with pytest.raises(BadInput, match=r"line 1: an argument of a golden call is nested too deeply"):
+        load_toolscale(file)
 
 
 def test_a_missing_number_written_as_nan_is_padding_too(tmp_path):

@@ -7,6 +7,7 @@ database writes them. A null that a call really passed cannot be told from paddi
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from datetime import date, datetime, time
 from pathlib import Path
@@ -105,7 +106,10 @@ class _Reader:
     def task(self, data: object, where: str, domain: str | None = None) -> PublishedTask:
         task = read_task(data, where, domain=domain)
         forms = self._forms_of(domain or task.domain)
-        golden = [replace(one, arguments=self._plain("", one.arguments, forms)) for one in task.golden]
+        try:
+            golden = [replace(one, arguments=self._plain("", one.arguments, forms)) for one in task.golden]
+        except RecursionError:
+            raise BadInput(f"{where}: an argument of a golden call is nested too deeply") from None
         return replace(task, golden=tuple(golden))
 
     def training_row(self, row: Row) -> TrainingRow:
@@ -150,7 +154,8 @@ class _Reader:
         if isinstance(value, date):
             return forms.write(name, datetime.combine(value, time()))
         if self._texts and isinstance(value, str) and _TIMESTAMP.fullmatch(value):
-            return forms.write(name, datetime.fromisoformat(value))
+            with suppress(ValueError):  # a 31st of February is a text like any other
+                return forms.write(name, datetime.fromisoformat(value))
         return value
 
 
