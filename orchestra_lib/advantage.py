@@ -4,15 +4,14 @@ A = (R - mean R) / std R over the group. The paper says only "std"; the public c
 deviation (n - 1, `statistics.stdev`) and so does TRL, and so do we, for A and for the threshold. Rewards that are
 all equal have the std 0 exactly and the advantage 0; so has the only rollout of a group.
 
-Left out (paper, section 3.2): groups whose std is below 0.1, turns whose tool call is malformed, rollouts without
-a valid answer. The released code adds 1e-6 to the std, clips A to [-3, 3], keeps a group only if its std is above
-0.1 and stops at groups of two or fewer; in that mode we keep nothing of such a group.
+Left out (paper, section 3.2): groups whose std is below 0.1, rollouts without a valid answer, and turns whose tool
+call is malformed, which `training.rewarding` masks. The released code adds 1e-6 to the std, clips A to [-3, 3], keeps
+a group only if its std is above 0.1 and stops at groups of two or fewer; in that mode we keep nothing of such a group.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orchestra_lib.reward import Mode
 from orchestra_lib.segments import Floats, Marks, Segments
@@ -63,9 +62,3 @@ def advantages(
         advantage_N=advantage_N,
         kept_N=groups.spread(differs_G) & answered_N,
     )
-
-
-def kept_turns(kept_N: Marks, rollout_of_turn: NDArray[np.integer], malformed_of_turn: Marks) -> Marks:
-    """Which turns enter the loss: those of kept rollouts whose tool calls were well formed."""
-    kept: Marks = kept_N[rollout_of_turn] & ~malformed_of_turn
-    return kept

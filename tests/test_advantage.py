@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rewarding import preferences, published_by_hand, rollouts, scored
 
-from orchestra_lib.advantage import MIN_STD, advantages, kept_turns
+from orchestra_lib.advantage import MIN_STD, advantages
 from orchestra_lib.reward import Mode
 from orchestra_lib.reward_report import reward_reports
 from orchestra_lib.segments import Segments
@@ -79,12 +79,6 @@ def test_each_group_is_judged_by_itself():
     found = compare([1.0, 0.3, 0.0, 0.3], groups=[7, -2, 7, -2])
     assert found.mean_G.tolist() == [0.3, 0.5]
     assert found.kept_N.tolist() == [True, False, True, False]
-
-
-def test_malformed_turns_are_left_out_one_by_one():
-    kept = np.array([True, False])
-    found = kept_turns(kept, np.array([0, 0, 1, 1]), np.array([False, True, False, True]))
-    assert found.tolist() == [True, False, False, False]
 
 
 def test_the_released_code_clips_and_keeps_nothing_of_a_pair():
