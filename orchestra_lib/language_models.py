@@ -63,7 +63,7 @@ class LanguageModels:
         if name.startswith(OPENAI):
             return self.openai(name.removeprefix(OPENAI))
         if name in self.endpoints:
-            self.endpoints.look()
+            self.endpoints.look_at(name)
             if (why := self.endpoints.off(name)) is not None:
                 raise BadInput(f"the model {name} is off: {why}")
             return self.endpoints.model(name)

@@ -143,7 +143,7 @@ class Orchestrators:
             return self._openai(name.removeprefix(OPENAI))
         endpoints, local = self._models.endpoints, self._models.local
         if name in endpoints:
-            endpoints.look()  # waits for the first look only, which the pages have long asked for
+            endpoints.look_at(name)  # waits for the first look only, which the pages have long asked for
         if name == ORACLE:
             return self._experts.oracle()
         if name.startswith(RECORDED):
