@@ -74,7 +74,7 @@ def view(found: Found) -> dict[str, Any]:
     own = [] if found.study is None else [{"title": "", "sheets": [_joint(found.study)], "notes": []}]
     for variant, report in found.parts:
         title = f"{report.suite}{f', {variant}' if variant else ''}"
-        own.append({"title": title, "sheets": _part(report), "notes": list(report.notes)})
+        own.append({"title": title, "sheets": _part(report), "notes": _once(report)})
     published = None if found.study is None else found.study.published
     return {
         **summary(found),
@@ -132,10 +132,26 @@ def _part(report: EvaluationReport) -> list[dict[str, Any]]:
     return [_linked(report, lines, names), *(_by_name(report, sheet, names) for sheet in others)]
 
 
+def _once(report: EvaluationReport) -> list[str]:
+    """The notes, what is said of several orchestrators once with all their names."""
+    names = {line.orchestrator for line in report.lines}
+    said: dict[str, list[str]] = {}
+    for note in report.notes:
+        name = next((one for one in names if note.startswith(f"{one}: ")), None)
+        said.setdefault(note if name is None else note.removeprefix(f"{name}: "), []).extend([name] if name else [])
+    return [f"{', '.join(of)}: {words}" if of else words for words, of in said.items()]
+
+
 def _by_name(report: EvaluationReport, sheet: Sheet, names: Sequence[str]) -> dict[str, Any]:
-    """A sheet, linked where its rows are orchestrators; a row of two of them has no runs of its own."""
+    """A sheet, linked where its rows are orchestrators; in a row of two of them each name leads to its runs."""
     rows = [row[0] for row in sheet.rows]
-    return _linked(report, sheet, rows) if rows and set(rows) <= set(names) else _plain(sheet)
+    if rows and set(rows) <= set(names):
+        return _linked(report, sheet, rows)
+    if len(rows) != len(report.pairs):
+        return _plain(sheet)
+    pairs = [[{"text": name, "href": _runs(report, name)} for name in (pair.a, pair.b)] for pair in report.pairs]
+    made = _plain(sheet)
+    return {**made, "rows": [[{"less": pair}, *row[1:]] for pair, row in zip(pairs, made["rows"], strict=True)]}
 
 
 def _linked(report: EvaluationReport, sheet: Sheet, names: Sequence[str]) -> dict[str, Any]:

@@ -60,6 +60,20 @@ def test_reports_are_listed_and_each_figure_leads_to_its_runs(stored):
         assert {one["orchestrator"] for one in behind["rows"]} == {"oracle"}
 
 
+def test_two_by_two_each_name_leads_to_its_runs_and_a_note_on_both_stands_once(stored):
+    home, name = stored
+    with client(home) as web:
+        block = web.get(f"/api/evaluations/{name}").json()["blocks"][1]
+        ((names, *_),) = next(sheet["rows"] for sheet in block["sheets"] if sheet["title"] == "Two by two")
+        behind = [web.get(one["href"].replace("/trajectories", "/api/trajectories")).json() for one in names["less"]]
+    assert [{row["orchestrator"] for row in found["rows"]} for found in behind] == [
+        {one["text"]} for one in names["less"]
+    ]
+    assert [note for note in block["notes"] if note.endswith("its figures are simulated")] == [
+        f"{', '.join(one['text'] for one in names['less'])}: simulated experts were on offer; its figures are simulated"
+    ]
+
+
 def test_a_mean_over_suites_leads_to_the_runs_of_each(tmp_path):
     files = []
     for name, count in (("few", 1), ("many", 2)):

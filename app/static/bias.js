@@ -1,18 +1,21 @@
 // The Bias page: whom each orchestrator calls, how far that is from the best choice, and what a choice follows.
 
-import { drift, front, indices, rewrites, silent, swaps } from "./biasdots.js";
+import { showBehind } from "./biasbehind.js";
+import { front, indices, rewrites, silent, swaps } from "./biasdots.js";
+import { Drift } from "./biasdrift.js";
 import { flow, transitions } from "./biasflow.js";
 import { heat } from "./biasheat.js";
-import { between, percent, short, signed } from "./biasmarks.js";
+import { percent, short } from "./biasmarks.js";
+import { fill, panel, plot, state } from "./biaspanel.js";
 import { domainsLeftOut, where } from "./biaswhere.js";
 import { byId, el, put } from "./dom.js";
-import { count, fineUsd, plain, plural } from "./format.js";
+import { count, plain, plural } from "./format.js";
 import { icon } from "./icons.js";
 import * as keys from "./keys.js";
 import { simulatedBadge } from "./marks.js";
 import { Place } from "./place.js";
 import { Refused, getJson } from "./server.js";
-import { alertOf } from "./toolmarks.js";
+import { again, alertOf } from "./toolmarks.js";
 
 const MEASURES = ["calls", "usd", "seconds"];
 const SLICES = ["kind", "difficulty", "domain"];
@@ -28,6 +31,7 @@ class Bias extends Place {
     this.report = null;
     this.names = new Set();
     this.intervals = true;
+    this.drift = new Drift(this);
     this.asked = null;
     for (const id of ["orchestrator", "turn", ...SLICES]) byId(id).addEventListener("change", (event) => this.go({ [id]: event.target.value || null }));
     for (const button of byId("measures").children) button.addEventListener("click", () => this.go({ of: button.dataset.measure === "calls" ? null : button.dataset.measure }));
@@ -59,13 +63,13 @@ class Bias extends Place {
         if (!(error instanceof Refused)) throw error;
         this.report = null;
         put(byId("told"), alertOf("This cannot be shown.", error.message));
-        put(byId("bias"), el("p", {}, el("a", { class: "wb-btn", href: "/bias", text: "All runs" })));
+        put(byId("bias"), el("p", { class: "lv-actions" }, again(error, () => this.show()), asked ? el("a", { class: "wb-btn", href: "/bias", text: "All runs" }) : null));
         return;
       }
       for (const line of this.report.lines) this.names.add(line.orchestrator);
     }
     this.draw();
-    this.drawDrift();
+    this.drift.show();
   }
 
   draw() {
@@ -78,11 +82,11 @@ class Bias extends Place {
       report.simulated_calls ? ` experts in ${count(report.simulated_calls)} of ${plural(report.calls, "call")}` : `${plural(report.calls, "call")} in ${plural(report.runs, "run")}`,
     );
     if (!report.lines.length) {
-      put(byId("bias"), this.empty(), this.driftPanel());
-      if (this.drifted) this.fillDrift();
+      put(byId("bias"), this.empty(), this.drift.place());
+      this.drift.draw();
       return;
     }
-    const what = { report, measure: this.measure, intervals: this.intervals, behind: (query, words) => this.behind(query, words) };
+    const what = { report, measure: this.measure, intervals: this.intervals, behind: (mark, words) => this.behind(mark, words) };
     const plainly = this.query.get("scale") === "share" || (this.query.get("scale") !== "best" && !report.lines.some((one) => one.strongest_index.value !== null || one.own_index.value !== null));
     const plots = { index: plot(), flow: plot(), swaps: plot(), rewrites: plot(), front: plot() };
     const kin = this.query.get("by") === "family";
@@ -122,7 +126,7 @@ class Bias extends Place {
           report.effects.length ? plots.rewrites : state("No description was swapped", "The same tasks with two descriptions of one model:", REWRITE),
         ),
       ),
-      this.driftPanel(),
+      this.drift.place(),
     );
     const kinds = new Map(report.columns.map((column) => [column.model, column.kind]));
     const steps = report.steps.filter((one) => one.orchestrator === chosen.orchestrator);
@@ -132,7 +136,7 @@ class Bias extends Place {
     if (report.effects.length) fill(plots.rewrites, (width) => rewrites({ ...what, width }));
     if (report.moves.length) fill(plots.swaps, (width) => swaps({ ...what, width }));
     if (this.graded) fill(plots.front, (width) => front({ ...what, width }));
-    if (this.drifted) this.fillDrift();
+    this.drift.draw();
   }
 
   /** The share of the strongest by kind, difficulty, domain and turn. */
@@ -251,95 +255,17 @@ class Bias extends Place {
 
   empty() {
     const narrowed = this.scope.size > 0;
-    return el("section", { class: "wb-panel" }, narrowed ? el("div", { class: "wb-state" }, el("h3", { text: "No run is in this slice" }), el("p", { text: "Drop a filter, and its runs come back." }), el("a", { class: "wb-btn primary", href: "/bias", text: "All runs" })) : state("No trajectory yet", "Run a task, or play simulated tasks with permuted offers:", COMMAND));
+    return el("section", { class: "wb-panel" }, narrowed ? el("div", { class: "wb-state" }, el("h2", { text: "No run is in this slice" }), el("p", { text: "Drop a filter, and its runs come back." }), el("a", { class: "wb-btn primary", href: "/bias", text: "All runs" })) : state("No trajectory yet", "Run a task, or play simulated tasks with permuted offers:", COMMAND, "h2"));
   }
 
-  // ---- drift
-  driftPanel() {
-    this.driftHost = el("div", { class: "bi-drift" });
-    return this.driftHost;
-  }
-
-  async drawDrift() {
-    const run = this.query.get("training") ?? "";
-    if (this.drifted && (this.drifted.run === run || !run)) return this.fillDrift();
-    try {
-      this.drifted = await getJson(`/api/bias/drift?${new URLSearchParams({ run })}`);
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      put(this.driftHost, alertOf("This training run cannot be shown.", error.message));
-      return undefined;
-    }
-    return this.fillDrift();
-  }
-
-  fillDrift() {
-    const { drifted } = this;
-    if (!drifted.run || !drifted.steps.length) return put(this.driftHost);
-    const host = plot();
-    const select = el("select", { "aria-label": "Training run", on: { change: (event) => this.go({ training: event.target.value }) } }, drifted.runs.map((one) => el("option", { value: one, text: plain(one) })));
-    select.value = drifted.run;
-    const { change } = drifted;
-    const told = change.value === null ? "too few steps for a drift" : `last fifth less first fifth: ${signed(change.value)} points ${between(change, signed)}`;
-    put(
-      this.driftHost,
-      panel("Drift in training", `share of calls to the strongest tool, by step; ${told}`, [el("label", { class: "bi-pick wb-sel sm", style: { "margin-left": "auto" } }, select), el("a", { class: "wb-btn sm", href: `/training?${new URLSearchParams({ run: drifted.run })}`, text: "Open the run" })], host, el("p", { class: "wb-note", text: `Simulated experts. The band is 95 % with rollouts as units. Dashed: ${this.report?.paper.source ?? "the paper"}.` })),
-    );
-    const paper = (this.report?.paper.pilot ?? []).filter((one) => one.what === "strongest");
-    fill(host, (width) => drift({ found: drifted, paper, width }));
-    return undefined;
-  }
-
-  // ---- what is behind a mark
-  async behind(mark, words) {
-    const query = this.scope;
-    for (const [name, value] of Object.entries(mark)) {
-      query.delete(name);
-      for (const one of [value].flat()) query.append(name, one);
-    }
-    const dialog = byId("behind");
-    const close = el("button", { class: "wb-btn ghost sm", type: "button", text: "Close", on: { click: () => dialog.close() } });
-    put(dialog, el("header", {}, el("h2", { id: "behind-title", text: plain(words) })), el("p", { class: "wb-note", text: "…" }), el("div", { class: "bi-foot" }, close));
-    dialog.showModal();
-    try {
-      const found = await getJson(`/api/bias/runs?${query}`);
-      const all = new URLSearchParams(mark.who ? { orchestrator: mark.who } : {});
-      const column = mark.model?.length === 1 ? this.report.columns.find((one) => one.model === mark.model[0]) : null;
-      if (column?.tool) all.set("tool", column.tool);
-      const exact = Object.keys(mark).every((name) => name === "who" || (name === "model" && column?.tool));
-      put(
-        dialog,
-        el("header", {}, el("h2", { id: "behind-title", text: plain(words) })),
-        el("p", { class: "wb-note", text: `${plural(found.count, "run")} behind it${found.count > found.runs.length ? `, the latest ${found.runs.length} of them` : ""}` }),
-        el("ol", { tabindex: "0", "aria-label": "Runs" }, found.runs.map(row)),
-        el("div", { class: "bi-foot" }, el("a", { class: "wb-btn sm", href: `/trajectories?${all}`, text: exact ? "Open in Trajectories" : "All of this orchestrator" }), close),
-      );
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      put(dialog, el("h2", { id: "behind-title", text: plain(words) }), alertOf("The runs could not be read.", error.message), el("div", { class: "bi-foot" }, close));
-    }
+  behind(mark, words) {
+    return showBehind(this.scope, mark, words, this.report.columns);
   }
 
   turn(by) {
     const at = TURNS.indexOf(this.query.get("turn") ?? "");
     return this.go({ turn: TURNS[(at + by + TURNS.length) % TURNS.length] || null });
   }
-}
-
-function row(run) {
-  const outcome = run.outcome === null ? "ungraded" : run.outcome ? "solved" : "not solved";
-  return el("li", {}, el("a", { href: `/trajectories?${new URLSearchParams({ run: run.id })}` }, el("span", { text: plain(run.title) }), el("span", { text: `${outcome} · ${plural(run.calls ?? 0, "call")}` }), el("span", { text: run.cost_usd === null ? "—" : `${fineUsd(run.cost_usd)}${run.simulated ? " sim" : ""}` })));
-}
-
-const plot = () => el("div", { class: "bi-plot" });
-const fill = (host, make) => put(host, make(Math.max(260, host.clientWidth)));
-
-function panel(title, note, actions, ...body) {
-  return el("section", { class: "wb-panel" }, el("header", {}, el("h2", { text: title }), el("p", { text: note }), actions), body);
-}
-
-function state(title, words, command) {
-  return el("div", { class: "wb-state" }, el("h3", { text: title }), el("p", { text: words }), el("code", { text: command }));
 }
 
 export async function start() {

@@ -33,7 +33,7 @@ export function indices({ report, width, intervals, plainly, behind }) {
     plainly ? null : text(x(0), 12, "as good as the best choice", { class: "ink", "text-anchor": low > -0.3 ? "start" : "middle" }),
     paper.map((one, n) => [
       line(x(one.share), 18 + 14 * n, x(one.share), bottom, { class: "bi-ref" }),
-      text(x(one.share) - 4, 12 + 14 * n, `paper: ${one.orchestrator} ${one.words}, ${percent(one.share)} %`, { "text-anchor": "end" }),
+      text(x(one.share) - 4, 12 + 14 * n, `paper: ${one.orchestrator} ${one.words}, ${percent(one.share)} %`, { class: "bi-halo", "text-anchor": "end" }),
     ]),
     report.lines.map((one, n) => {
       const y = top + row * n;
@@ -178,18 +178,19 @@ export function front({ report, width, intervals, behind }) {
   );
 }
 
-/** A name beside its dot, where none stands yet. */
+const APART = 4; // pixels between two names
+
+/** A name beside its dot where none stands yet, on the side that has room; farther off where dots are many. */
 function label(one, x, y, right, taken) {
   const name = short(one.orchestrator, 18);
   const wide = name.length * 6.2;
-  const start = x + wide + 10 < right;
-  for (const dy of [-8, 15, -20, 27, -32, 39]) {
-    const box = [start ? x + 6 : x - 6 - wide, y + dy - 10, wide, 12];
-    if (taken.some((other) => box[0] < other[0] + other[2] && other[0] < box[0] + wide && Math.abs(box[1] - other[1]) < 12)) continue;
-    taken.push(box);
-    return text(start ? x + 6 : x - 6, y + dy, name, { class: "ink", "text-anchor": start ? "start" : "end" });
-  }
-  return null;
+  const free = (box) => !taken.some((other) => box[0] < other[0] + other[2] + APART && other[0] < box[0] + wide + APART && Math.abs(box[1] - other[1]) < 12);
+  const after = x + wide + 10 < right;
+  const sides = after && x - wide - 10 > 44 ? [true, false] : [after];
+  const places = [-8, 15, -20, 27, -32, 39, -44, 51].flatMap((dy) => sides.map((start) => ({ dy, start, box: [start ? x + 6 : x - 6 - wide, y + dy - 10, wide, 12] })));
+  const found = places.find(({ dy, box }) => free(box) && y + dy > 8) ?? places[0];
+  taken.push(found.box);
+  return text(found.start ? x + 6 : x - 6, y + found.dy, name, { class: "ink bi-halo", "text-anchor": found.start ? "start" : "end" });
 }
 
 const cents = (usd) => `${Number((100 * usd).toPrecision(2))} ¢`;
@@ -202,13 +203,16 @@ export function drift({ found, paper, width }) {
   const y = (share) => bottom - share * (bottom - top);
   const points = found.steps.map((step, n) => [x(step), found.shares[n]]);
   const walk = (some) => some.map(([px, share]) => `${px.toFixed(1)} ${y(share).toFixed(1)}`).join("L");
+  // The words keep clear of the band: at the right end they stand over the line where the band is just under it.
+  const late = found.shares.slice(Math.floor(0.7 * found.shares.length)).map((one) => one.high ?? one.value);
+  const below = paper.some((one) => late.some((high) => high > one.share - 0.18 && high < one.share + 0.05)) ? -5 : 15;
   const band = `M${walk(points.map(([px, one]) => [px, one.high]))}L${walk(points.map(([px, one]) => [px, one.low]).reverse())}Z`;
   return chart(
     width,
     height,
     `Share of the strongest tool over ${found.steps.length} steps`,
     [0, 0.25, 0.5, 0.75, 1].map((at) => [line(left, y(at), right, y(at), { class: "g" }), text(left - 6, y(at) + 4, `${percent(at)} %`, { "text-anchor": "end" })]),
-    paper.map((one) => [line(left, y(one.share), right, y(one.share), { class: "bi-ref" }), text(right, y(one.share) + 15, `paper: ${one.orchestrator} ${one.words}, ${percent(one.share)} %`, { "text-anchor": "end" })]),
+    paper.map((one) => [line(left, y(one.share), right, y(one.share), { class: "bi-ref" }), text(right, y(one.share) + below, `paper: ${one.orchestrator} ${one.words}, ${percent(one.share)} %`, { class: "bi-halo", "text-anchor": "end" })]),
     svg("path", { class: "bi-band", d: band }),
     svg("path", { class: "bi-front", d: `M${walk(points.map(([px, one]) => [px, one.value]))}` }),
     [first, last].map((step, n) => text(x(step), bottom + 16, `step ${step}`, { "text-anchor": n ? "end" : "start" })),

@@ -6,7 +6,7 @@ import * as keys from "./keys.js";
 import { simulatedBadge } from "./marks.js";
 import { Place } from "./place.js";
 import { Refused, getJson } from "./server.js";
-import { alertOf } from "./toolmarks.js";
+import { again, alertOf } from "./toolmarks.js";
 
 const COMMAND = "orchestra eval simulated --limit 40 --table main --orchestrator trained:tiny-grpo --orchestrator cheapest";
 const PUBLISHED = "Other models on other tasks, as published: for comparison by eye. They enter no mean, test or interval of yours.";
@@ -20,6 +20,7 @@ class Evaluation extends Place {
     const name = this.query.get("report");
     const address = `/api/evaluations${name ? `/${encodeURIComponent(name)}` : ""}`;
     put(byId("told"));
+    const waiting = setTimeout(() => put(byId("evaluation"), el("div", { class: "wb-skel", "aria-hidden": "true" })), 300);
     try {
       const found = await getJson(address);
       if (name !== this.query.get("report")) return;
@@ -29,7 +30,9 @@ class Evaluation extends Place {
       if (!(error instanceof Refused)) throw error;
       this.head("Evaluation", [], []);
       put(byId("told"), alertOf("This cannot be shown.", error.message));
-      put(byId("evaluation"), el("p", {}, this.link({ report: null }, { class: "wb-btn", text: "All reports" })));
+      put(byId("evaluation"), el("p", { class: "lv-actions" }, again(error, () => this.show()), name ? this.link({ report: null }, { class: "wb-btn", text: "All reports" }) : null));
+    } finally {
+      clearTimeout(waiting);
     }
   }
 
@@ -84,8 +87,12 @@ function sheet(one, level = "h3") {
   return [el(level, { text: plain(one.title) }), table(plain(one.title), one.head.map(plain), rows), notes(one.notes)];
 }
 
-function cell({ text, href, bar, links }) {
-  return [href ? el("a", { href, text: plain(text) }) : plain(text), bar ? interval(bar) : null, links ? ofEach(links) : null];
+/** A minus as it is printed, in the figures of our reports, which are plain text. */
+const signed = (text) => plain(text).replace(/(^|[[ ])-(?=\d)/g, "$1\u2212");
+
+function cell({ text, href, bar, links, less }) {
+  if (less) return less.map((one, at) => [at ? " \u2212 " : "", el("a", { href: one.href, text: plain(one.text) })]);
+  return [href ? el("a", { href, text: signed(text) }) : signed(text), bar ? interval(bar) : null, links ? ofEach(links) : null];
 }
 
 /** The runs behind a figure over several suites, suite by suite. */

@@ -13,6 +13,12 @@ export function alertOf(what, why) {
   return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${plain(what)} ` }), plain(why).replace(OPENER, asSentence)));
 }
 
+/** The remedy where the server failed or does not answer; null where it refused, which it would do again. */
+export function again(error, show) {
+  const failed = error.status === 0 || error.status >= 500;
+  return failed ? el("button", { class: "wb-btn", type: "button", text: "Try again", on: { click: show } }) : null;
+}
+
 /** Ready, off with the reason, or how far its weights are. */
 export function status(row, weights) {
   if (weights && BUSY.has(weights.state)) {

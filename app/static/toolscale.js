@@ -4,7 +4,7 @@ import { byId, el, put } from "./dom.js";
 import { count, plain, plural } from "./format.js";
 import { kindBox } from "./marks.js";
 import { Refused, domainPath, getJson } from "./server.js";
-import { alertOf } from "./toolmarks.js";
+import { again, alertOf } from "./toolmarks.js";
 import { operationsView, policyView, schemaView } from "./toolscaledomain.js";
 import { Place } from "./place.js";
 import { Maker } from "./toolscalemaker.js";
@@ -72,7 +72,7 @@ class ToolScale extends Place {
 
   refused(what, error) {
     if (!(error instanceof Refused)) throw error;
-    put(byId("problem"), alertOf(what, error.message));
+    put(byId("problem"), alertOf(what, error.message), again(error, () => this.reload()));
     byId("ts-view").querySelector(":scope > .wb-skel")?.remove();
   }
 

@@ -66,16 +66,19 @@ export function difficultyPanel(some, found, task) {
   );
 }
 
-const [WIDE, HIGH, LEFT, BASE, TOP] = [520, 212, 34, 172, 60];
+const [HIGH, LEFT, BASE, TOP, PITCH] = [220, 34, 180, 68, 14];
+const NARROW = 760; // on a phone the chart is as wide as its panel, so that its letters keep their size
+const LETTER = 5.6; // a letter at most, so that words which would leave the chart stand before their line
 
 function histogram(values, what, marked, sets) {
   if (!values.length) return el("p", { class: "wb-note", text: "There is no task to count." });
-  const most = Math.max(...values, marked ?? 0);
+  const whole = innerWidth <= NARROW ? Math.max(260, innerWidth - 64) : 520;
+  const most = Math.max(...values, marked ?? 0, ...sets.map((set) => Math.ceil(set.golden_mean)));
   const step = Math.max(1, Math.ceil((most + 1) / 26));
   const bins = Array.from({ length: Math.floor(most / step) + 1 }, () => 0);
   for (const value of values) bins[Math.floor(value / step)] += 1;
   const top = Math.max(...bins);
-  const wide = (WIDE - LEFT - 8) / bins.length;
+  const wide = (whole - LEFT - 8) / bins.length;
   const x = (value) => LEFT + (value / step) * wide;
   const y = (n) => BASE - (n / top) * (BASE - TOP);
   const every = Math.ceil(bins.length / 10);
@@ -88,22 +91,25 @@ function histogram(values, what, marked, sets) {
   };
   // From left to right and downwards: no line runs through the words of another set.
   const inOrder = [...sets].sort((a, b) => a.golden_mean - b.golden_mean);
-  const line = (set, at) => {
-    const place = x(set.golden_mean) + wide / 2;
-    if (place > WIDE - 4) return null;
-    return [svg("line", { class: "ts-ref", x1: place, x2: place, y1: 17 + at * 12, y2: BASE }), svg("text", { x: place + 4, y: 26 + at * 12, text: `${plain(set.name)} mean ${set.golden_mean.toFixed(1)}` })];
+  const middle = (set) => x(set.golden_mean) + wide / 2;
+  const line = (set, at) => svg("line", { class: "ts-ref", x1: middle(set), x2: middle(set), y1: 17 + at * PITCH, y2: BASE });
+  const named = (set, at) => {
+    const words = `${plain(set.name)} mean ${set.golden_mean.toFixed(1)}`;
+    const fits = middle(set) + 4 + LETTER * words.length < whole;
+    return svg("text", { x: middle(set) + (fits ? 4 : -4), y: 26 + at * PITCH, "text-anchor": fits ? "start" : "end", text: words });
   };
   const mean = values.reduce((all, n) => all + n, 0) / values.length;
   const words = `${what} per task: ${count(values.length)} tasks, mean ${mean.toFixed(1)}, most ${Math.max(...values)}`;
   return svg(
     "svg",
-    { class: "wb-chart ts-hist", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": plain(words) },
-    svg("line", { class: "g", x1: LEFT, x2: WIDE - 8, y1: y(top), y2: y(top) }),
+    { class: "wb-chart ts-hist", viewBox: `0 0 ${whole} ${HIGH}`, role: "img", "aria-label": plain(words) },
+    svg("line", { class: "g", x1: LEFT, x2: whole - 8, y1: y(top), y2: y(top) }),
     svg("text", { x: LEFT - 6, y: y(top) + 4, "text-anchor": "end", text: count(top) }),
     bins.map(bar),
     inOrder.map(line),
-    svg("line", { class: "ax", x1: LEFT, x2: WIDE - 8, y1: BASE, y2: BASE }),
-    marked === null ? null : svg("text", { class: "ink b", x: Math.min(WIDE - 70, Math.max(LEFT, x(Math.floor(marked / step) * step))), y: 10, text: `this task ${marked}` }),
+    inOrder.map(named),
+    svg("line", { class: "ax", x1: LEFT, x2: whole - 8, y1: BASE, y2: BASE }),
+    marked === null ? null : svg("text", { class: "ink b", x: Math.min(whole - 70, Math.max(LEFT, x(Math.floor(marked / step) * step))), y: 10, text: `this task ${marked}` }),
     svg("text", { x: LEFT, y: HIGH - 8, text: plain(words) }),
   );
 }
@@ -158,7 +164,7 @@ export function funnelPanel(report, domain) {
 }
 
 const figure = (value, why) =>
-  value === null || value === undefined ? unknown(why) : Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(3))).replace(/^0\./, ".");
+  value === null || value === undefined ? unknown(why) : Number.isInteger(value) || Math.abs(value) >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3))).replace(/^0\./, ".");
 
 /** Every figure of all tasks made here beside published sets; where a published one is better it is marked. */
 export function metricsPanel(report) {
