@@ -1,16 +1,18 @@
 // One training run, followed while it goes on: curves, why samples gave no gradient, whom it calls, and its parts.
 
 import { el, put } from "./dom.js";
-import { asSentence, plain, plural } from "./format.js";
+import { plain } from "./format.js";
 import { icon } from "./icons.js";
 import { simulatedBadge } from "./marks.js";
 import { getJson, postJson } from "./server.js";
 import { Ticker } from "./ticker.js";
+import { drawAlerts } from "./trainingalerts.js";
 import { RunCurves } from "./trainingcurves.js";
 import { Evaluation } from "./trainingevaluation.js";
 import { Rollouts } from "./trainingrollouts.js";
+import { RunState } from "./trainingstate.js";
 import { logView, settingsView, stepsTable } from "./trainingtables.js";
-import { GOING, OF_A_RUN, aimWords, aimsIn, alarmSpans, paceWords, spanWords, stateChip } from "./trainingwords.js";
+import { GOING, OF_A_RUN, aimWords, aimsIn, alarmSpans } from "./trainingwords.js";
 
 const VIEWS = { curves: "Curves", steps: "Steps", rollouts: "Rollouts", evaluation: "Evaluation", settings: "Settings", log: "Log" };
 const [GOING_MS, IDLE_MS] = [1000, 5000];
@@ -70,7 +72,7 @@ export class RunPage {
   }
 
   get pause() {
-    return GOING.has(this.head.state) || this.waits || this.evaluated.going ? GOING_MS : IDLE_MS;
+    return GOING.has(this.head.state) || this.state.waits || this.evaluated.going ? GOING_MS : IDLE_MS;
   }
 
   async load() {
@@ -117,7 +119,7 @@ export class RunPage {
       Object.assign(this.head, found.now, { rollout_steps: found.rollout_steps });
       if (was !== this.head.state) {
         this.page.say(`The run is ${this.head.state}`);
-        this.waits = null;
+        this.state.waits = null;
         Object.assign(this.head, await getJson(address("run", { run: id })).catch(() => ({})));
         this.evaluated = await getJson(address("evaluation", { run: id })).catch(() => this.evaluated);
         if (this.id !== id) return;
@@ -126,7 +128,7 @@ export class RunPage {
     }
     if (this.evaluated.going) await this.lookAtEvaluation();
     if (GOING.has(this.head.state) && performance.now() - this.seedsAt > SEEDS_MS) this.lookAtSeeds();
-    this.drawState();
+    this.state.draw();
     this.ticker.next(this.pause);
   }
 
@@ -163,12 +165,7 @@ export class RunPage {
   build() {
     const { page } = this;
     page.title(this.head.title);
-    this.chip = el("span", { role: "status" });
-    this.bar = el("i", {});
-    this.prog = el("div", { class: "wb-prog tn-prog", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100 }, this.bar);
-    this.pace = el("span", { class: "wb-note" });
-    this.stopButton = el("button", { class: "wb-btn danger sm", type: "button", on: { click: () => this.stop() } }, icon("stop", true), "Stop");
-    this.resumeButton = el("button", { class: "wb-btn sm", type: "button", on: { click: () => this.resume() } }, icon("play", true), "Resume");
+    this.state = new RunState(this);
     this.wishes = el("span", { class: "wb-seg sm", role: "group", "aria-label": "Preference" });
     this.tabs = el("nav", { class: "wb-tabs tn-tabs", "aria-label": "Parts of the run" });
     this.pinned = el("span", { class: "tn-pinned" });
@@ -179,14 +176,11 @@ export class RunPage {
       [
         page.link(OF_A_RUN, { class: "wb-btn ghost sm" }, icon("back", true), "All runs"),
         el("h1", {}, el("span", { class: "wb-sr", text: "Training run " }), plain(this.head.title)),
-        this.chip,
-        this.prog,
-        this.pace,
+        this.state.told,
         this.simulated,
         el("span", { class: "wb-sp" }),
         this.wishes,
-        this.resumeButton,
-        this.stopButton,
+        this.state.orders,
       ],
       el("div", { class: "tn-bar" }, this.tabs, this.pinned),
       this.alerts,
@@ -198,11 +192,11 @@ export class RunPage {
 
   draw({ live = false } = {}) {
     const { view } = this;
-    this.drawState();
+    this.state.draw();
     put(this.simulated, this.head.simulated ? simulatedBadge() : null);
     this.drawWishes();
     this.drawPinned();
-    this.drawAlerts();
+    drawAlerts(this);
     put(
       this.tabs,
       Object.entries(VIEWS).map(([name, title]) => this.page.link({ view: name === "curves" ? null : name }, { "aria-current": name === view ? "true" : null }, title)),
@@ -227,27 +221,6 @@ export class RunPage {
     if (list) list.scrollTop = scrolled;
   }
 
-  drawState() {
-    const { head, rows } = this;
-    const going = GOING.has(head.state);
-    const step = Math.max(head.step ?? 0, rows.at(-1)?.step ?? 0);
-    const word = head.state === "running" && head.steps !== null ? `step ${step} of ${head.steps}` : null;
-    const shown = this.waits && going ? this.waits : (word ?? head.state);
-    if (this.chip.dataset.shown !== `${head.state} ${shown}`) put(this.chip, stateChip(head.state, shown));
-    this.chip.dataset.shown = `${head.state} ${shown}`;
-    const share = head.steps ? Math.min(1, step / head.steps) : 0;
-    this.bar.style.width = `${100 * share}%`;
-    this.prog.hidden = head.steps === null;
-    this.prog.setAttribute("aria-valuenow", String(Math.round(100 * share)));
-    this.prog.setAttribute("aria-label", `Step ${step} of ${head.steps}`);
-    const stopped = !going && head.steps !== null && head.state !== "unreadable" ? `step ${step} of ${head.steps}` : "";
-    this.pace.textContent = this.lost ? "the workbench does not answer; looking again" : [stopped, paceWords(rows, head.steps, going)].filter(Boolean).join(" · ");
-    this.stopButton.hidden = !(going && head.pid !== null);
-    this.stopButton.disabled = this.waits === "stopping";
-    this.resumeButton.hidden = !(["stopped", "failed"].includes(head.state) && head.checkpoints.length && head.pid === null);
-    this.resumeButton.disabled = this.waits === "resuming";
-  }
-
   drawWishes() {
     this.wishes.hidden = this.aims.length < 2 || this.view !== "curves";
     const had = this.wishes.contains(document.activeElement);
@@ -265,27 +238,6 @@ export class RunPage {
         ? null
         : [el("span", { class: "wb-note", text: `Looking at step ${this.at}` }), this.page.link({ step: null }, { class: "wb-btn ghost sm" }, GOING.has(this.head.state) ? "Follow the run" : "Last steps")],
     );
-  }
-
-  drawAlerts() {
-    const { head } = this;
-    const alert = (look, what, text, ...rest) => el("div", { class: `wb-alert ${look}` }, icon("warn"), el("p", {}, el("b", { text: `${what} ` }), plain(text)), ...rest);
-    const made = [];
-    if (head.state === "failed") {
-      const last = head.checkpoints.at(-1);
-      made.push(alert("bad", "The run failed.", `${sentence(head.message || "it says nothing of why")} ${last === undefined ? "There is no checkpoint to go on from." : `Resume goes on from the checkpoint of step ${last}.`}`));
-    }
-    if (head.state === "unreadable") made.push(alert("bad", "The folder cannot be read.", head.message));
-    if (head.state === "stopped" && head.message) made.push(alert("", "Stopped.", head.message));
-    if (this.odd.length) {
-      const { step, odd } = this.odd[0];
-      made.push(alert("bad", "Not a number:", `${odd.join(", ")} at step ${step}${this.odd.length > 1 ? ` and at ${plural(this.odd.length - 1, "other step")}` : ""}. What was unknown is left out of the curves.`));
-    }
-    if (head.bad_lines) made.push(alert("warn", `${plural(head.bad_lines, "line")} could not be read.`, head.problem ?? ""));
-    for (const span of this.spans.slice(-3)) made.push(alert("warn", `${asSentence(spanWords(span))}.`, span.why));
-    const key = made.map((one) => one.textContent).join();
-    if (key !== this.alertKey || !this.alerts.childElementCount) put(this.alerts, made);
-    this.alertKey = key;
   }
 
   // ---- keys
@@ -322,16 +274,6 @@ export class RunPage {
   }
 
   // ---- orders
-  async stop() {
-    this.waits = "stopping";
-    this.drawState();
-    const done = await this.page.trying("The run was not stopped.", () => postJson("/api/training/stop", { run: this.id }));
-    if (!done) this.waits = null;
-    this.page.say(done ? "It ends after this step, with a checkpoint" : "The run was not stopped");
-    this.drawState();
-    this.ticker.next(GOING_MS);
-  }
-
   async evaluate() {
     const done = await this.page.trying("It was not evaluated.", () => postJson("/api/training/evaluation", { run: this.id }));
     if (!done) return;
@@ -339,15 +281,4 @@ export class RunPage {
     this.drawTable("evaluation");
     this.ticker.next(GOING_MS);
   }
-
-  async resume() {
-    this.waits = "resuming";
-    this.drawState();
-    const done = await this.page.trying("The run was not resumed.", () => postJson("/api/training/resume", { run: this.id }));
-    if (!done) this.waits = null;
-    this.drawState();
-    if (done) await this.look();
-  }
 }
-
-const sentence = (text) => `${asSentence(plain(text)).replace(/[.\s]+$/, "")}.`;
