@@ -34,12 +34,14 @@ _BODY = f"""
         <button class="wb-btn sm" id="add-endpoint">Add endpoint</button></header>
         <div class="tp-scroll" id="catalogue"></div></section>
       <section class="wb-panel" aria-label="Prices"><header><h2>Prices</h2>
-        <p>USD per million tokens, in / out</p><span class="wb-sp"></span>
+        <p>USD per million tokens, in / out; — is no row, with which a USD limit refuses to start</p>
+        <span class="wb-sp"></span>
         <label class="wb-in sm tp-search"><span data-icon="search" data-small></span>
           <span class="wb-sr">Search all price rows</span>
           <input id="price-q" type="search" placeholder="Any row of any table" autocomplete="off"></label>
         <button class="wb-btn sm" id="edit-prices">Edit yours</button></header>
-        <div class="tp-scroll" id="prices-table"></div></section>
+        <div class="tp-scroll" id="prices-table" tabindex="0" role="region" aria-label="Prices by table"></div>
+      </section>
       <section class="wb-panel" aria-label="MCP servers"><header><h2>MCP servers</h2><p id="mcp-count"></p></header>
         <div id="mcp-problem" role="alert"></div><div class="tp-scroll" id="mcp"></div></section>
     </div>

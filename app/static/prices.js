@@ -242,8 +242,15 @@ export class Prices {
   }
 }
 
+/** No row; as there are hundreds of them, each with the same reason, none is a stop for Tab. */
+function dash() {
+  const made = unknown(NO_ROW);
+  made.removeAttribute("tabindex");
+  return made;
+}
+
 function cell(found) {
-  if (found === null || found === undefined) return unknown(NO_ROW);
+  if (found === null || found === undefined) return dash();
   const more = [
     found.by === "row" ? null : `by the ${found.by} ${found.row}`,
     found.cached === null ? null : `cached input ${found.cached}`,

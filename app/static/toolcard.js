@@ -1,16 +1,17 @@
 // The card of one entry: what an orchestrator reads of it beside what was measured, and trying it out.
 
-import { byId, el, put, svg } from "./dom.js";
-import { asSentence, bytes, count, plain, seconds, unknown, usd } from "./format.js";
+import { byId, el, put } from "./dom.js";
+import { asSentence, bytes, count, plain } from "./format.js";
 import { DescriptionCard } from "./description.js";
+import { EndpointTest } from "./endpointtest.js";
 import { icon } from "./icons.js";
 import { kindBox, simulatedBadge } from "./marks.js";
-import { Refused, getJson, postJson } from "./server.js";
+import { Refused, getJson } from "./server.js";
 import { BUSY, alertOf, status, weightsWords } from "./toolmarks.js";
+import { distribution, figures, whoCalls } from "./toolfigures.js";
 import { TryOut } from "./tryout.js";
 
 const ASK_ABOVE_BYTES = 2e9;
-const FEW = 3;
 const MODELS = new Set(["specialist", "generalist"]);
 
 export class ToolCard {
@@ -221,171 +222,4 @@ function reading(row) {
       el("pre", { class: "wb-args", tabindex: "0", text: plain(JSON.stringify(row.reads.parameters, null, 2)) }),
     ),
   ];
-}
-
-function figures(row) {
-  const use = row.use;
-  const tile = (name, value, note) =>
-    el("div", { class: "wb-tile" }, el("span", { text: name }), el("b", {}, value), el("small", {}, note));
-  const none = "not called yet";
-  const ran = use?.ran ?? 0;
-  const stated = row.typical_s === null ? "none stated" : `stated ${seconds(row.typical_s)}`;
-  return [
-    el(
-      "h3",
-      { class: "wb-cap" },
-      "Measured",
-      el("span", { class: "lv-plain", text: "every run in this store" }),
-      el("span", { class: "wb-sp" }),
-      ran
-        ? el("a", {
-            class: "wb-link lv-plain",
-            href: `/trajectories?tool=${encodeURIComponent(row.id)}`,
-            text: "its trajectories",
-          })
-        : null,
-    ),
-    el(
-      "div",
-      { class: "tp-tiles" },
-      tile("Calls", count(ran), use?.refused ? `${count(use.refused)} refused` : "ran"),
-      tile(
-        "Went well",
-        ran ? `${Math.round((100 * use.ok) / ran)} %` : unknown(none),
-        ran ? `${count(use.ok)} of ${count(ran)}` : "",
-      ),
-      tile("Median", use?.p50_s == null ? unknown(none) : seconds(use.p50_s), stated),
-      tile(
-        "Mean cost",
-        use?.mean_usd == null
-          ? unknown(ran ? "no call has a known cost" : none)
-          : el("span", { title: `${use.mean_usd} USD`, text: usd(use.mean_usd) }),
-        use?.priced ? `n ${count(use.priced)}` : "",
-      ),
-    ),
-  ];
-}
-
-function distribution(row, found) {
-  const total = found?.counts.reduce((sum, n) => sum + n, 0) ?? 0;
-  if (total < FEW) return null; // the tiles say all that so few calls tell
-  const { width_s: width, counts } = found;
-  const most = Math.max(...counts);
-  const [top, high, bar] = [30, 44, 372 / counts.length];
-  const floor = top + high;
-  const end = width * (counts.length - 1);
-  const { p50_s: p50, p95_s: p95 } = row.use ?? {};
-  const at = (value) => Math.min(370, (value / width) * bar);
-  const line = (value, word, y) =>
-    value == null
-      ? null
-      : [
-          svg("path", { class: "tp-line", d: `M${at(value).toFixed(1)} ${y - 8}V${floor}` }),
-          svg(
-            "text",
-            {
-              class: "ink",
-              x: at(value) > 280 ? at(value) - 4 : at(value) + 4,
-              y,
-              "text-anchor": at(value) > 280 ? "end" : "start",
-            },
-            `${word} ${seconds(value)}`,
-          ),
-        ];
-  return [
-    el(
-      "h3",
-      { class: "wb-cap" },
-      "Seconds to answer",
-      el("span", { class: "lv-plain", text: `${count(total)} calls that went well` }),
-    ),
-    svg(
-      "svg",
-      {
-        class: "wb-chart",
-        viewBox: "0 0 372 92",
-        role: "img",
-        "aria-label": `Histogram of seconds: median ${p50 == null ? "unknown" : seconds(p50)}, 95 per cent under ${p95 == null ? "unknown" : seconds(p95)}`,
-      },
-      counts.map((n, place) =>
-        n === 0
-          ? null
-          : svg("rect", {
-              class: `wb-f-${row.kind}`,
-              x: place * bar + 1,
-              y: floor - Math.max(2, (high * n) / most),
-              width: bar - 2,
-              height: Math.max(2, (high * n) / most),
-              rx: 1,
-            }),
-      ),
-      svg("path", { class: "ax", d: `M0 ${floor}H372` }),
-      svg("text", { x: 0, y: 89 }, "0 s"),
-      svg("text", { x: 372 - bar, y: 89, "text-anchor": "middle" }, seconds(end)),
-      line(p50, "p50", 10),
-      p95 === p50 ? null : line(p95, "p95", 24),
-    ),
-  ];
-}
-
-function whoCalls(callers) {
-  if (callers.length === 0) return null;
-  const most = callers[0][1];
-  return [
-    el("h3", { class: "wb-cap", text: "Who calls it" }),
-    callers.map(([name, n]) =>
-      el(
-        "div",
-        { class: "wb-hb k-orch" },
-        el("span", { text: plain(name) }),
-        el("u", {}, el("i", { style: { width: `${(100 * n) / most}%` } })),
-        el("span", { class: "wb-num", text: count(n) }),
-      ),
-    ),
-  ];
-}
-
-/** One tiny request to an endpoint, and what came back. */
-class EndpointTest {
-  constructor(name) {
-    this.name = name;
-    this.result = el("div", { role: "status" });
-    this.button = el("button", {
-      class: "wb-btn sm",
-      id: "test-endpoint",
-      text: "Send one tiny request",
-      on: { click: () => this.run() },
-    });
-    this.node = el("div", { class: "tp-test" }, el("h3", { class: "wb-cap", text: "Test" }), this.button, this.result);
-  }
-
-  async run() {
-    this.button.disabled = true;
-    put(this.result, el("p", { class: "wb-note", text: "Asking …" }));
-    try {
-      put(this.result, told(await postJson(`/api/endpoints/${encodeURI(this.name)}/test`, {})));
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      put(this.result, alertOf("Nothing was sent.", error.message));
-    }
-    this.button.disabled = false;
-  }
-}
-
-function told(trial) {
-  if (trial.error !== null)
-    return alertOf(`It failed${trial.total_s === null ? "" : ` after ${seconds(trial.total_s)}`}.`, trial.error);
-  const calls = { true: "yes", false: "no, though it was asked to", null: "not asked for: it calls in text" };
-  const lines = [
-    ["first word", trial.first_s === null ? unknown("nothing was streamed") : seconds(trial.first_s)],
-    ["whole reply", seconds(trial.total_s)],
-    ["usage reported", trial.usage ? "yes" : "no: its calls will have no known cost"],
-    ["calls natively", calls[trial.native_call]],
-    ["came back", el("code", { class: "wb-mono", text: plain(trial.text) || "nothing" })],
-  ];
-  return el(
-    "dl",
-    { class: "tr-setting" },
-    lines.map(([name, value]) => [el("dt", { text: name }), el("dd", {}, value)]),
-  );
 }

@@ -1,29 +1,21 @@
 // Tools & prices: the catalogue with live status, the card of one entry, price tables beside each other.
 
 import { byId, el, put } from "./dom.js";
-import { count, plain, seconds, unknown } from "./format.js";
-import { kindBox, simulatedBadge } from "./marks.js";
+import { plain } from "./format.js";
 import { Refused, deleteJson, getJson, postJson } from "./server.js";
 import { ask } from "./ask.js";
+import { Catalogue, missingWeights, sameEntry, skeleton } from "./catalogue.js";
 import { endpointForm } from "./endpointform.js";
 import { McpServers } from "./mcpservers.js";
+import { remembered, remember } from "./pricechoice.js";
 import { Prices } from "./prices.js";
 import { ToolCard } from "./toolcard.js";
-import { BUSY, alertOf, status } from "./toolmarks.js";
+import { BUSY, alertOf } from "./toolmarks.js";
 import * as keys from "./keys.js";
 
-const SHOW = {
-  all: () => true,
-  on: (row) => row.off === null,
-  orchestrators: (row) => row.role === "orchestrator",
-  tools: (row) => row.role === "tool",
-  simulated: (row) => row.simulated,
-};
 const AGAIN_MS = 15_000;
 const SOON_MS = 2_500;
 const WEIGHTS_MS = 1_000;
-
-export const sameEntry = (row, picked) => picked !== null && row.role === picked.role && row.id === picked.id;
 
 class Tools {
   constructor() {
@@ -35,6 +27,7 @@ class Tools {
       this.drawTables();
       this.load();
     });
+    this.catalogue = new Catalogue(this);
     this.mcp = new McpServers(() => this.load());
     this.card = new ToolCard({
       changed: () => this.load(),
@@ -93,9 +86,9 @@ class Tools {
     const waiting = setTimeout(() => put(byId("catalogue"), skeleton()), 300);
     await this.prices.load(this.table);
     this.prices.mark(this.table);
+    this.drawTables();
     await this.load();
     clearTimeout(waiting);
-    this.drawTables();
     await this.mcp.load();
     await this.open();
   }
@@ -194,123 +187,15 @@ class Tools {
     byId("main").focus();
   }
 
-  /** The weights behind an entry, when they are not here. */
-  missing(row) {
-    const weights = this.weights.get(row.priced_as[0]);
-    return weights && weights.state !== "ready" ? weights : null;
-  }
-
-  shown() {
-    const show = SHOW[this.query.get("show")] ?? SHOW.all;
-    const wanted = (this.query.get("q") ?? "").trim().toLowerCase();
-    const text = (row) => [row.id, row.title, row.where, row.kind, row.off ? "off" : "ready"].join(" ").toLowerCase();
-    const fits = (row) => show(row) && (wanted === "" || text(row).includes(wanted));
-    // What can be used comes first; within that the order of the server.
-    return this.rows.filter(fits).sort((a, b) => (a.off === null ? 0 : 1) - (b.off === null ? 0 : 1));
-  }
-
   draw() {
-    if (!this.rows.length) return put(byId("catalogue")); // not read: how many there are is unknown, and not 0
-    this.drawSegments();
-    const rows = this.shown();
-    const on = this.rows.filter((row) => row.off === null).length;
-    byId("ready-count").textContent = this.rows.length ? `${on} of ${this.rows.length} ready` : "";
-    const at = focusedRow();
-    put(byId("catalogue"), rows.length ? this.drawTable(rows) : this.nothing());
-    if (at)
-      byId("catalogue")
-        .querySelector(`[data-row="${CSS.escape(at)}"]`)
-        ?.focus();
+    if (!this.rows.length) return this.catalogue.clear();
+    this.catalogue.draw();
     const picked = this.picked;
     const row = this.rows.find((one) => sameEntry(one, picked)) ?? null;
     document.title = `${row ? plain(row.title) : "Tools & prices"} · Orchestra Workbench`;
-    this.card.show(row, picked, row ? this.missing(row) : null);
+    this.card.show(row, picked, row ? missingWeights(row, this.weights) : null);
     byId("wb").classList.toggle("tp-open", picked !== null);
-    return null;
-  }
-
-  drawSegments() {
-    const now = this.query.get("show") in SHOW ? this.query.get("show") : "all";
-    put(
-      byId("show"),
-      Object.keys(SHOW).map((name) => {
-        const n = this.rows.filter(SHOW[name]).length;
-        return el("button", {
-          "aria-pressed": String(name === now),
-          text: `${name} ${n}`,
-          on: { click: () => this.write({ show: name === "all" ? null : name }) },
-        });
-      }),
-    );
-  }
-
-  drawTable(rows) {
-    const head = ["Name", "Where", "Status", ["Price"], ["Median"], ["Calls"], ["Went well"]];
-    return el(
-      "table",
-      { class: "wb-tbl tp-tbl" },
-      el("caption", { class: "wb-sr", text: "Tools and orchestrators" }),
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          head.map((word) =>
-            Array.isArray(word)
-              ? el("th", { scope: "col", class: "n", text: word[0] })
-              : el("th", { scope: "col", text: word }),
-          ),
-        ),
-      ),
-      el(
-        "tbody",
-        {},
-        rows.map((row) => this.row(row)),
-      ),
-    );
-  }
-
-  row(row) {
-    const weights = this.missing(row);
-    return el(
-      "tr",
-      { class: row.off === null ? "" : "dim", "aria-selected": String(sameEntry(row, this.picked)) },
-      el(
-        "th",
-        { scope: "row" },
-        el(
-          "a",
-          {
-            class: "tp-n",
-            href: this.address(row),
-            "data-row": `${row.role}:${row.id}`,
-            on: { click: (event) => this.pick(event, row) },
-          },
-          kindBox(row.kind, row.id),
-          el("span", { class: "lv-cut", text: plain(row.title) }),
-          row.simulated ? simulatedBadge(true) : null,
-        ),
-      ),
-      el(
-        "td",
-        { class: "wb-mut" },
-        el("span", { class: "lv-cut tp-where", title: plain(row.where), text: plain(row.where) }),
-      ),
-      el("td", {}, status(row, weights)),
-      el("td", { class: "n" }, row.price ?? dash(row)),
-      el("td", { class: "n" }, median(row)),
-      el("td", { class: "n" }, row.use ? count(row.use.ran) : row.role === "tool" ? "0" : ""),
-      el("td", { class: "n" }, share(row)),
-    );
-  }
-
-  address(row) {
-    const query = this.query;
-    query.delete("tool");
-    query.delete("orchestrator");
-    query.set(row.role, row.id);
-    return `/tools?${query}`;
+    return undefined;
   }
 
   pick(event, row) {
@@ -323,87 +208,13 @@ class Tools {
       byId("card").focus({ preventScroll: true });
     }
   }
-
-  nothing() {
-    if (this.rows.length === 0) return null;
-    return el(
-      "div",
-      { class: "wb-state" },
-      el("h2", { text: "Nothing matches" }),
-      el("p", { text: "Drop the search or the choice above." }),
-      el("button", {
-        class: "wb-btn",
-        text: "Show all",
-        on: {
-          click: () => {
-            byId("q").value = "";
-            this.write({ q: null, show: null });
-          },
-        },
-      }),
-    );
-  }
-
-  step(by) {
-    const links = [...document.querySelectorAll(".tp-n")];
-    if (links.length === 0) return false;
-    const focused = links.indexOf(document.activeElement);
-    const at = focused >= 0 ? focused : links.findIndex((link) => link.closest("tr").ariaSelected === "true");
-    const next = links[Math.min(links.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
-    next.focus();
-    next.scrollIntoView({ block: "nearest" });
-    return true;
-  }
-}
-
-function focusedRow() {
-  return document.activeElement?.dataset?.row ?? null;
-}
-
-function skeleton() {
-  return Array.from({ length: 8 }, () => el("div", { class: "wb-skel tp-skel" }));
-}
-
-function dash(row) {
-  if (row.priced_as.length === 0) return "";
-  return unknown(`no row for ${row.priced_as.join(", ")} in this price table; a USD limit refuses to start with it`);
-}
-
-function median(row) {
-  if (row.use?.p50_s !== null && row.use?.p50_s !== undefined) return seconds(row.use.p50_s);
-  if (row.role === "orchestrator") return "";
-  return unknown("no call went well yet");
-}
-
-function share(row) {
-  if (!row.use?.ran) return row.role === "tool" ? unknown("not called yet") : "";
-  return `${Math.round((100 * row.use.ok) / row.use.ran)} %`;
-}
-
-function kept() {
-  try {
-    return JSON.parse(localStorage.getItem("wb-order")) ?? {};
-  } catch {
-    return {};
-  }
-}
-
-const remembered = () => kept().prices ?? null;
-
-/** The composer of Live takes its price table from the same place. */
-function remember(name) {
-  try {
-    localStorage.setItem("wb-order", JSON.stringify({ ...kept(), prices: name }));
-  } catch {
-    // storage is switched off: the choice holds for this page
-  }
 }
 
 export async function start() {
   const tools = new Tools();
   keys.start({
-    j: { words: "next entry", run: () => tools.step(1) },
-    k: { words: "entry before", run: () => tools.step(-1) },
+    j: { words: "next entry", run: () => tools.catalogue.step(1) },
+    k: { words: "entry before", run: () => tools.catalogue.step(-1) },
     e: { words: "add an endpoint", run: () => tools.add() },
     "/": { words: "search", run: () => byId("q").focus() },
     Escape: {
