@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import TypeVar
 
 from orchestra_lib.engine.crew import Crew, Place, Post, code_of
 from orchestra_lib.environment.assignment import Assignment
+from orchestra_lib.synthesis.filters import Failure
 from orchestra_lib.synthesis.pipeline import Accepted, Pipeline, Rejection, pipeline_of
 from orchestra_lib.synthesis.verifying import Checked, Verifier, tasks_of
 
 T = TypeVar("T")
-_DRAWN, _CHECKED = 16, 64
-"""Candidates and tasks in one call: tenths of a second of work, beside which the call itself is little."""
+_Task = tuple[Path, Assignment]
+_DRAWN, _CHECKED = 16, 32
+"""Candidates and tasks in one call: hundredths of a second of work, beside which the call itself is little and the last
+one is not waited for long."""
 
 
 class Sieve:
@@ -35,9 +39,10 @@ class Sieve:
             self._pipelines[name, seed] = pipeline_of(name, seed=seed)
         return [self._pipelines[name, seed].candidate(number) for number in numbers]
 
-    async def verify(self, tasks: Sequence[tuple[Path, Assignment]]) -> list[Checked]:
-        """What these tasks fail."""
-        return [self._verifier.check(file, one) for file, one in tasks]
+    async def verify(self, tasks: Sequence[_Task]) -> list[tuple[Failure | None, bool]]:
+        """What these tasks fail, as `Checked` has it; the tasks themselves are with whoever asks."""
+        checked = (self._verifier.check(file, one) for file, one in tasks)
+        return [(one.failure, one.solver) for one in checked]
 
     async def stop(self) -> None:
         """Nothing here takes long."""
@@ -55,8 +60,16 @@ def candidates(crew: Crew, name: str, seed: int) -> Iterator[Accepted | Rejectio
 
 def verified(crew: Crew, files: Sequence[Path]) -> Iterator[Checked]:
     """Every task of these files with what it fails, in order. Raises `BadInput` for a file that holds no tasks."""
-    for part in crew.in_order("verify", _chunks(tasks_of(files))):
-        yield from part
+    sent = deque[list[_Task]]()
+
+    def chunks() -> Iterator[list[_Task]]:
+        for chunk in _chunks(tasks_of(files)):
+            sent.append(chunk)
+            yield chunk
+
+    for part in crew.in_order("verify", chunks()):
+        for (file, one), (failure, solver) in zip(sent.popleft(), part, strict=True):
+            yield Checked(file=file, assignment=one, failure=failure, solver=solver)
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
