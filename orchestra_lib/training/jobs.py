@@ -1,7 +1,8 @@
 """A large run as a job of Slurm or of a Ray cluster: submitted, asked after and stopped by the cluster's programs.
 
 A job writes the same run folder as a local process, on a disk that all nodes see; steps and rollouts are read there.
-Submitting the same again goes on from the last checkpoint.
+Submitting the same again goes on from the last checkpoint. All of it raises `BadInput` where the cluster's programs are
+not here, and `WorldFault` when they fail.
 """
 
 import re
@@ -10,7 +11,6 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from orchestra_lib.errors import BadInput, WorldFault
 from orchestra_lib.paths import DATA
@@ -19,15 +19,6 @@ from orchestra_lib.training.launching import checked_sets
 LAUNCH = DATA.parent / "launch"
 _TIMEOUT_S = 60
 _RAY_JOB = re.compile(r"'(raysubmit_\w+)'|(raysubmit_\w+)")
-
-
-class Jobs(Protocol):
-    """A cluster's jobs. Methods raise `BadInput` where its programs are not here, and `WorldFault` when they fail."""
-
-    def command(self, config: Path, sets: Sequence[str] = ()) -> list[str]: ...
-    def submit(self, config: Path, sets: Sequence[str] = ()) -> str: ...
-    def state(self, job: str) -> str: ...
-    def stop(self, job: str) -> None: ...
 
 
 class Slurm:
