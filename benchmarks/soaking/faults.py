@@ -35,6 +35,8 @@ from orchestra_lib.trajectory import StopReason, Trajectory
 from orchestra_lib.workbench import Workbench
 
 SEED = 12
+_AT_ONCE = 100
+"""Rollouts against the endpoint: with more, requests run out of patience before this process has sent them."""
 
 
 def disk(scale: Scale) -> Iterator[Claim]:
@@ -149,7 +151,10 @@ def endpoint(scale: Scale) -> Iterator[Claim]:
 
         async def play() -> list[Exception | None]:
             try:
-                return await played(workbench, orders, lambda event: None)
+                errors = list[Exception | None]()
+                for at in range(0, len(orders), _AT_ONCE):
+                    errors += await played(workbench, orders[at : at + _AT_ONCE], lambda event: None)
+                return errors
             finally:
                 await workbench.close()
 

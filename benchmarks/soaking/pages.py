@@ -131,7 +131,7 @@ def _act(
         person.page.evaluate(
             "id => { history.pushState(null, '', `/?run=${id}`); dispatchEvent(new PopStateEvent('popstate')); }", run
         )
-        person.page.wait_for_selector("#answer", timeout=60_000)
+        person.page.locator("#answer").wait_for(timeout=60_000)  # a handle of it would keep its nodes for good
         return
     path = f"trajectories?run={rng.choice(runs)}" if number % 2 else PAGES[number // 2 % len(PAGES)]
     person.page.goto(f"{server.url}/{path}")
