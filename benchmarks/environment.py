@@ -15,8 +15,9 @@ is tau2 as it ships: other tasks, of 4.8 golden calls where ours have 9. Without
 study, on another machine, are printed to stderr and marked as such.
 
 Synthesised tasks are then verified by all filters but the scripted solver, each for the first time, in worlds that have
-verified as many others, and once more in new worlds, filter by filter. Golden episodes and one changed episode of each
-are judged by both sides: state, what was said, records touched.
+verified as many others, and once more in new worlds, filter by filter. That is the middle of a set: of 4,063 tasks the
+first 200 took up to three times as long each, those from 400 on were mostly alike. Golden episodes and one changed
+episode of each are judged by both sides: state, what was said, records touched.
 """
 
 import json
