@@ -350,10 +350,14 @@ def test_a_bad_log_is_refused_whole(tmp_path, change, words):
 def test_an_archive_that_is_none_or_half_is_refused(tmp_path):
     with pytest.raises(BadInput, match="no log of inspect_ai"):
         import_file(zipped(tmp_path, {"hello.txt": "x"}), Journal(tmp_path))
-    half = tmp_path / "half.eval"
+    half, later = tmp_path / "half.eval", tmp_path / "later.eval"
     half.write_bytes(LOG.read_bytes()[:9000])
-    with pytest.raises(BadInput, match="no whole zip archive"):
-        import_file(half, Journal(tmp_path))
+    whole = bytearray(LOG.read_bytes())
+    whole[whole.index(b"PK\1\2") + 6] = 209  # the version of zip that its first member needs
+    later.write_bytes(whole)
+    for file in (half, later):
+        with pytest.raises(BadInput, match="no whole zip archive"):
+            import_file(file, Journal(tmp_path))
 
 
 def test_a_log_that_inspect_ai_writes_here_is_read(tmp_path):
