@@ -3,9 +3,11 @@
     python -m benchmarks.ray             # about two minutes on two quiet cores
     python -m benchmarks.ray --quick
 
-Ratios are of wall-clock time within one cluster, without its start. On a machine that has other things to do they say
-nothing: each worker needs a core for itself. The killed evaluation is of simulated experts; what is compared are
-totals with those of one process.
+Times are wall-clock time within one cluster, without its start. On a machine that has other things to do they say
+nothing: each worker needs a core for itself. The filters are beside plain processes on the same tasks in the same run:
+a task takes a millisecond or two, so that reading it, handing it over and the driver, which has no core of its own,
+weigh there as they do not in grading, and what two processes reach is the aim. The killed evaluation is of simulated
+experts; what is compared are totals with those of one process.
 """
 
 import asyncio
@@ -14,11 +16,13 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
-from itertools import islice
+from functools import cache, partial
+from itertools import cycle, islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +32,7 @@ from orchestra_lib.engine.cluster import Where, cluster
 from orchestra_lib.engine.crew import Crew
 from orchestra_lib.engine.player import Player, RemoteCells
 from orchestra_lib.engine.sieve import Sieve, candidates, verified
-from orchestra_lib.environment.assignment import write_assignments
+from orchestra_lib.environment.assignment import Assignment, write_assignments
 from orchestra_lib.evaluation.conducting import Step
 from orchestra_lib.evaluation.plan import Conditions
 from orchestra_lib.evaluation.report import EvaluationReport
@@ -36,11 +40,16 @@ from orchestra_lib.evaluation.running import Wanted, evaluate
 from orchestra_lib.evaluation.suites import load_suite
 from orchestra_lib.event import fold
 from orchestra_lib.grading import Wish
+from orchestra_lib.synthesis.filters import Failure
 from orchestra_lib.synthesis.pipeline import Accepted
+from orchestra_lib.synthesis.verifying import Verifier, tasks_of
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.workbench import Order, Workbench
 
 FASTER = 1.7
+_HANDED_OVER = 32
+"""Tasks that a plain process is given at once, as a worker is."""
+_RAILWAY = "railway.jsonl"
 _ASKED: dict[str, Any] = {"orchestrators": ("cheapest", "random"), "seeds": 1}
 
 
@@ -51,23 +60,37 @@ def main() -> None:
         home = Path(folder)
         note(f"Ray started in {time.monotonic() - began:.1f} s")
         claims = [
-            *_ratio("symbolic grading", partial(_grading, home, 4 if chosen.quick else 24)),
-            *_ratio("the four filters", partial(_filters, home, 32 if chosen.quick else 640)),
+            *_graded(home, 4 if chosen.quick else 24),
+            *_filtered(home, 32 if chosen.quick else 640),
             *_killed(home, 12 if chosen.quick else 100),
         ]
     show(claims, as_json=chosen.json)
 
 
-def _ratio(what: str, work: Any) -> Iterator[Claim]:
-    """The same work by one worker and by two."""
+def _graded(home: Path, count: int) -> Iterator[Claim]:
+    what, spent = "symbolic grading", _spent("symbolic grading", partial(_grading, home, count))
+    yield claim(f"{what}: two workers beside one", spent[1] / spent[2], "times as fast", at_least=FASTER)
+    yield claim(f"{what}: two workers", spent[2], "s", rival=Rival(name="one worker", value=spent[1]))
+
+
+def _filtered(home: Path, count: int) -> Iterator[Claim]:
+    what, spent = "the four filters", _spent("the four filters", partial(_filters, home, count))
+    plain = _spent("the four filters in plain processes", partial(_plain, home))
+    beside = Rival(name="two plain processes beside one", value=plain[1] / plain[2])
+    yield claim(f"{what}: two workers beside one", spent[1] / spent[2], "times as fast", rival=beside)
+    rival = Rival(name="two plain processes", value=plain[2])
+    yield claim(f"{what}: two workers", spent[2], "s", rival=rival, ratio_at_most=1.2)
+
+
+def _spent(what: str, work: Any) -> dict[int, float]:
+    """Seconds of the same work by one worker and by two."""
     spent = {}
     for workers in (1, 2):
         began_cpu = time.process_time()
         spent[workers], of = work(workers)
         driver = time.process_time() - began_cpu
         note(f"{what}, {of}, {workers} workers: {spent[workers]:.2f} s, CPU of the driver {driver:.2f} s")
-    yield claim(f"{what}: two workers beside one", spent[1] / spent[2], "times as fast", at_least=FASTER)
-    yield claim(f"{what}: two workers", spent[2], "s", rival=Rival(name="one worker", value=spent[1]))
+    return spent
 
 
 @contextmanager
@@ -114,7 +137,7 @@ async def _one_run(home: Path) -> Trajectory:
 
 def _filters(home: Path, count: int, workers: int) -> tuple[float, str]:
     """`orchestra tasks verify`: seconds, and how much it was."""
-    file = home / "railway.jsonl"
+    file = home / _RAILWAY
     with _crew(Sieve, (), home, workers, 2 * workers) as crew:
         if not file.exists():
             drawn = candidates(crew, "railway", 7)
@@ -126,6 +149,39 @@ def _filters(home: Path, count: int, workers: int) -> tuple[float, str]:
         took_s = time.perf_counter() - began
     assert [one for one in checked if one.failure] == []
     return took_s, f"{len(checked)} tasks"
+
+
+def _plain(home: Path, processes: int) -> tuple[float, str]:
+    """The same by plain processes: seconds, and how much it was."""
+    with ExitStack() as stack:
+        pools = [stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"))) for _ in range(processes)]
+
+        def all_of(file: Path) -> list[Failure | None]:
+            turns = zip(cycle(pools), _handed_over(list(tasks_of([file]))), strict=False)
+            given = [pool.submit(_failures, tasks) for pool, tasks in turns]
+            return [failure for one in given for failure in one.result()]
+
+        all_of(_beginning(home / _RAILWAY, 128 * processes))
+        began = time.perf_counter()
+        failures = all_of(home / _RAILWAY)
+        took_s = time.perf_counter() - began
+    assert not any(failures)
+    return took_s, f"{len(failures)} tasks"
+
+
+def _handed_over(tasks: Sequence[tuple[Path, Assignment]]) -> Iterator[Sequence[tuple[Path, Assignment]]]:
+    for start in range(0, len(tasks), _HANDED_OVER):
+        yield tasks[start : start + _HANDED_OVER]
+
+
+@cache
+def _verifier() -> Verifier:
+    """The one of this process."""
+    return Verifier()
+
+
+def _failures(tasks: Sequence[tuple[Path, Assignment]]) -> list[Failure | None]:
+    return [_verifier().check(file, one).failure for file, one in tasks]
 
 
 def _beginning(file: Path, lines: int) -> Path:
