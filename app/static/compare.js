@@ -96,7 +96,10 @@ class Compare {
 
   refused(error) {
     this.data = null;
-    drawRefused(byId("compare"), error, this.query);
+    drawRefused(byId("compare"), error, this.query, () => {
+      this.pair = null;
+      this.open();
+    });
   }
 
   // ---- two

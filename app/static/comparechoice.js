@@ -9,21 +9,23 @@ import { getJson } from "./server.js";
 const LATEST = 20;
 const HOW = "Pick one of the latest runs, or select two to eight in Trajectories and press c there.";
 
-/** What the server refused: the side that is not here, or the whole comparison. `query` is that of the page. */
-export function drawRefused(host, error, query) {
+/** What the server refused: the side that is not here, or the whole comparison. `query` is that of the page, `again()` reads it anew. */
+export function drawRefused(host, error, query, again) {
   const [a, b] = [query.get("a"), query.get("b")];
   const side = /^([AB]): /.exec(error.message)?.[1];
   const kept = side === "A" ? b : a;
+  const title = side ? `${side} is not here` : error.mayPass ? "The runs could not be read" : "These could not be compared";
   put(
     host,
     el(
       "div",
       { class: "wb-state lv-empty" },
-      el("h2", { text: side ? `${side} is not here` : query.size ? "These could not be compared" : "The runs could not be read" }),
+      el("h2", { text: title }),
       el("p", { text: side ? nowhere(side === "A" ? a : b) : fullSentence(plain(error.message)) }),
       side
         ? el("a", { class: "wb-btn primary", href: `/compare?a=${encodeURIComponent(kept)}`, text: "Choose another" })
         : null,
+      error.mayPass ? el("button", { class: "wb-btn primary", type: "button", text: "Try again", on: { click: again } }) : null,
       el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
     ),
   );

@@ -4,6 +4,7 @@ import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
 import { count, fullSentence, plain, unknown, usd, when } from "./format.js";
 import { billTable } from "./billtable.js";
+import { detailActions } from "./detailactions.js";
 import { endCard } from "./endcard.js";
 import { ForkCard } from "./forkform.js";
 import { GradeCard } from "./gradecard.js";
@@ -11,20 +12,13 @@ import { nominalBadge, originBadge, outcomeChip, simulatedBadge, statusChip } fr
 import { Painter } from "./painter.js";
 import { Run } from "./run.js";
 import { drawScore } from "./score.js";
-import { Refused, follow, getJson, getText, postJson, runPath } from "./server.js";
+import { Refused, follow, getJson, runPath } from "./server.js";
 import { TABS, tabContent } from "./tabs.js";
+import { TagBar } from "./tagbar.js";
 import { nowhere } from "./placards.js";
 import { lasted } from "./times.js";
 import { Timeline } from "./timeline.js";
 import { DomainCard } from "./domaincard.js";
-
-const COPIES = [
-  ["JSON", "/trajectory"],
-  ["curl", "/copy/curl"],
-  ["Python", "/copy/python"],
-  ["Notebook cell", "/copy/cell"],
-  ["TOML", "/copy/toml"],
-];
 
 /** In a domain the user's opening words stand for the task, whose text is mostly policy. */
 const titleOf = ({ assigned, task }) => assigned?.assignment.instruction || task.text;
@@ -40,7 +34,7 @@ export class Detail {
     this.timeline = null;
     this.tab = "timeline";
     this.style = null;
-    this.tags = [];
+    this.tags = null;
     this.unfollow = () => {};
     this.painter = new Painter(() => this.facts());
     new ResizeObserver(() => this.drawScore()).observe(byId("main"));
@@ -55,7 +49,6 @@ export class Detail {
     this.unfollow();
     this.run = id ? new Run(id) : null;
     this.style = null;
-    this.tags = [];
     document.title = "Trajectories · Orchestra Workbench";
     if (!id) {
       put(byId("detail"));
@@ -164,6 +157,7 @@ export class Detail {
       this.on.tagged();
     });
     this.forks = new ForkCard(this.run);
+    this.tags = new TagBar(id, this.on.tagged);
     this.domain = setting.assigned ? new DomainCard(this.run) : null;
     const seed = setting.seed === null ? null : `seed ${setting.seed}`;
     const meta = [id, plain(setting.orchestrator), setting.protocol, seed].filter(Boolean);
@@ -185,7 +179,7 @@ export class Detail {
           el("h2", { class: "tr-task", text: plain(titleOf(setting)) }),
           el("p", { class: "wb-note" }, `${meta.join(" · ")} · `, el("span", { class: "wb-num", text: when(setting.started_at) })),
         ),
-        this.actions(),
+        detailActions(id, () => this.on.remove(id)),
       ),
       el("div", { class: "tr-strip", id: "facts" }),
       el("section", { class: "wb-panel tr-score", id: "d-score", "aria-label": "Score" }),
@@ -202,7 +196,7 @@ export class Detail {
     this.timeline.reset(this.run);
     this.facts();
     this.drawTabs();
-    this.loadTags();
+    this.tags.load();
   }
 
   // ---- tabs
@@ -260,120 +254,9 @@ export class Detail {
     return this.run === run && this.tab === tab ? put(host, content) : host;
   }
 
-  // ---- actions
-  actions() {
-    const { id } = this.run;
-    const words = el("span", { class: "wb-note", role: "status" });
-    const copied = async (title, text) => {
-      try {
-        await navigator.clipboard.writeText(await text);
-        words.textContent = `${title} copied`;
-      } catch (error) {
-        words.textContent = `Not copied: ${error.message}`;
-      }
-    };
-    const copy = ([title, path]) =>
-      el("button", {
-        class: "wb-btn ghost sm",
-        type: "button",
-        text: title,
-        on: {
-          click: () => {
-            menu.open = false;
-            copied(title, getText(runPath(id, path)));
-          },
-        },
-      });
-    const menu = el(
-      "details",
-      { class: "rc-pop end" },
-      el("summary", { class: "wb-btn sm" }, icon("copy", true), "Copy"),
-    );
-    menu.append(el("div", { class: "rc-menu rc-copies" }, COPIES.map(copy)));
-    const link = `${location.origin}/trajectories?run=${encodeURIComponent(id)}`;
-    const button = (sign, text, act, more = {}) =>
-      el("button", { class: "wb-btn sm", type: "button", on: { click: act }, ...more }, icon(sign, true), text);
-    return el(
-      "div",
-      { class: "tr-btns" },
-      words,
-      el("a", { class: "wb-btn sm", href: `/?again=${encodeURIComponent(id)}` }, icon("again", true), "Run again"),
-      el("a", { class: "wb-btn sm", href: `/?run=${encodeURIComponent(id)}` }, icon("play", true), "Open in Live"),
-      el("a", { class: "wb-btn sm", href: `/compare?a=${encodeURIComponent(id)}` }, icon("compare", true), "Compare"),
-      menu,
-      button("link", "Link", () => copied("Link", link)),
-      button("trash", "", () => this.on.remove(id), {
-        "aria-label": "Delete",
-        title: "Delete",
-        class: "wb-btn sm icon",
-      }),
-    );
-  }
-
   /** A grade that was given in the list, where it is of the run that is open. */
   heard(id, event) {
     if (id === this.id && this.run?.finished) this.grades.heard(event);
-  }
-
-  // ---- tags
-  async loadTags() {
-    const { id } = this;
-    const { tags } = await getJson(runPath(id, "/tags")).catch(() => ({ tags: [] }));
-    if (this.id !== id) return;
-    this.tags = tags;
-    this.facts();
-  }
-
-  tagBar() {
-    const input = el("input", {
-      id: "tag-new",
-      type: "text",
-      maxlength: 40,
-      placeholder: "+ tag",
-      "aria-label": "New tag",
-      autocomplete: "off",
-      on: {
-        keydown: (event) => {
-          if (event.key === "Enter" && input.value.trim()) this.setTag(input.value.trim(), true);
-        },
-      },
-    });
-    const tag = (name) =>
-      el(
-        "span",
-        { class: "wb-tag" },
-        plain(name),
-        el("button", {
-          class: "rc-untag",
-          type: "button",
-          "aria-label": `Take the tag ${plain(name)} away`,
-          text: "×",
-          on: { click: () => this.setTag(name, false) },
-        }),
-      );
-    return el(
-      "div",
-      { class: "wb-tile" },
-      el("span", { class: "l", text: "Tags" }),
-      el("span", { class: "rc-tags" }, this.tags.map(tag), input, el("kbd", { text: "a" })),
-      el("span", { class: "wb-note", id: "tag-said", role: "status" }),
-    );
-  }
-
-  async setTag(tag, on) {
-    const { id } = this;
-    try {
-      const { tags } = await postJson("/api/trajectories/tags", { runs: [id], tag, on });
-      if (this.id !== id) return;
-      this.tags = tags[id] ?? [];
-      byId("tag-new").value = "";
-      this.facts();
-      if (on) byId("tag-new").focus();
-      this.on.tagged();
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      byId("tag-said").textContent = error.message;
-    }
   }
 
   /** A person's verdict by key; false where there is nothing to grade. */
@@ -381,10 +264,13 @@ export class Detail {
     return this.grades?.press(n) ?? false;
   }
 
+  loadTags() {
+    this.tags?.load();
+  }
+
+  /** Put the focus where a tag is written; false where nothing is open. */
   focusTag() {
-    const field = byId("tag-new");
-    field?.focus();
-    return Boolean(field);
+    return this.timeline !== null && this.tags.focus();
   }
 
   // ---- figures
@@ -400,8 +286,7 @@ export class Detail {
         ? unknown("a model did not report its tokens")
         : count(bill.input_tokens + bill.output_tokens);
     const limit = setting.limits.cost_usd;
-    const typed = byId("tag-new")?.value ?? "";
-    const typing = document.activeElement?.id === "tag-new";
+    const typing = byId("facts").contains(document.activeElement) ? document.activeElement : null;
     put(
       byId("facts"),
       tile(
@@ -420,10 +305,9 @@ export class Detail {
         setting.tools.some((tool) => tool.simulated) ? simulatedBadge() : null,
         originBadge(setting),
       ),
-      this.tagBar(),
+      this.tags.node,
     );
-    byId("tag-new").value = typed;
-    if (typing) byId("tag-new").focus();
+    if (typing) typing.focus(); // it was taken out and put back
     put(byId("side"), this.billPanel());
     this.grades.update();
     this.drawScore();

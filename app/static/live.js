@@ -350,6 +350,7 @@ class Live {
 export async function start() {
   const live = new Live();
   keys.start(liveKeys(live));
+  live.card(loading());
   await live.server.poll();
   live.open();
 }

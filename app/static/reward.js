@@ -60,6 +60,11 @@ class Reward {
     return this.frame();
   }
 
+  again() {
+    this.asked = null;
+    return this.open();
+  }
+
   async groups() {
     try {
       this.known = (await getJson("/api/reward/groups")).groups;
@@ -110,8 +115,9 @@ class Reward {
       el(
         "div",
         { class: "wb-state lv-empty" },
-        el("h2", { text: "This is no group that can be compared" }),
+        el("h2", { text: error.mayPass ? "The group could not be read" : "This is no group that can be compared" }),
         el("p", { text: fullSentence(plain(error.message)) }),
+        error.mayPass ? el("button", { class: "wb-btn", type: "button", text: "Try again", on: { click: () => this.again() } }) : null,
         el("a", { class: "wb-btn primary", href: "/reward?example", text: "Open the worked example" }),
         el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
       ),

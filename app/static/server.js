@@ -7,6 +7,11 @@ export class Refused extends Error {
     super(message);
     this.status = status;
   }
+
+  /** Whether the same request may succeed later: the connection was at fault, or the server. */
+  get mayPass() {
+    return this.status === 0 || this.status >= 500;
+  }
 }
 
 async function answer(response) {
