@@ -13,6 +13,7 @@ from app.liverun import LiveRun
 from app.queue import MAX_QUEUED, Queue, Ticket
 from orchestra_lib.errors import BadInput, NewerSchema, OrchestraError
 from orchestra_lib.event import Event, RunFinished, RunStarted, fold
+from orchestra_lib.store.journal import Stamp
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.unfolding import unfold
 from orchestra_lib.workbench import Order, Workbench, new_run_id
@@ -109,6 +110,10 @@ class RunManager:
             return self._workbench.journal.is_live(run_id)
         except BadInput:  # it has no journal
             return False
+
+    def stamp(self, run_id: str) -> Stamp | None:
+        """What changes whenever the journal of a run does; None for one without. Raises `BadInput` for no run's id."""
+        return self._workbench.journal.stamp(run_id)
 
     def trajectory(self, run_id: str) -> Trajectory:
         """A run as far as it is known, going on or stored. Raises `BadInput` when there is none."""

@@ -126,11 +126,17 @@ CUT_OFF = "Not finished: the run was cut off."
 def fold(events: Iterable[Event]) -> Trajectory:
     """The trajectory after these events, complete or cut anywhere. Raises ValueError without a `RunStarted`."""
     trajectory: Trajectory | None = None
+    former: list[Turn] = []  # no event changes them any more: copied once, not once for each event
     for event in events:
+        if isinstance(event, RunStarted):
+            former = []
+        elif isinstance(event, TurnStarted) and trajectory is not None:
+            former += trajectory.turns
+            trajectory = replace(trajectory, turns=())
         trajectory = apply(trajectory, event)
     if trajectory is None:
         raise ValueError("no events: a trajectory begins with run_started")
-    return trajectory
+    return replace(trajectory, turns=(*former, *trajectory.turns))
 
 
 def apply(trajectory: Trajectory | None, event: Event) -> Trajectory:
