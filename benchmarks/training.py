@@ -74,11 +74,11 @@ MOVES = [f'<tool_call>\n{{"name": "wait", "arguments": {{"number": {n}}}}}\n</to
 def main() -> None:
     options = parser(__doc__)
     chosen = options.parse_args()
-    rollouts, wait_s, steps = (GROUP, 0.2, 2) if chosen.quick else (64, 1.0, 10)
+    rollouts, wait_s, steps, prompts = (GROUP, 0.05, 2, 4) if chosen.quick else (64, 1.0, 10, 12)
     warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
     disable_progress_bar()
     with tempfile.TemporaryDirectory() as folder:
-        show([*_loops(rollouts, wait_s, Path(folder)), *_tiny(steps, Path(folder))], as_json=chosen.json)
+        show([*_loops(rollouts, wait_s, Path(folder)), *_tiny(steps, prompts, Path(folder))], as_json=chosen.json)
 
 
 def _loops(rollouts: int, wait_s: float, folder: Path) -> list[Claim]:
@@ -267,8 +267,13 @@ def _check(calls: list[int]) -> None:
     assert set(calls) == {CALLS}, f"rollouts made {sorted(set(calls))} calls where {CALLS} were to be made"
 
 
-def _tiny(steps: int, folder: Path) -> list[Claim]:
-    sets = [f"grpo.steps={steps}", "grpo.prompts=12", f"output_dir={str(folder / 'tiny')!r}", "checkpoint.every=1000"]
+def _tiny(steps: int, prompts: int, folder: Path) -> list[Claim]:
+    sets = [
+        f"grpo.steps={steps}",
+        f"grpo.prompts={prompts}",
+        f"output_dir={str(folder / 'tiny')!r}",
+        "checkpoint.every=1000",
+    ]
     settings = resolve(DATA.parent / "configs" / "tiny.toml", sets, home=folder)
     train(settings, home=folder)
     made = RunFolder(folder / "tiny").steps()[1:]  # the first one also warms up
