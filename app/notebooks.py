@@ -124,14 +124,15 @@ def _page(file: Path, lab: str | None) -> str:
     )
     steps = "".join(
         f'<a class="wb-btn ghost sm" href="/notebooks/{name}">{word}</a>'
-        for name, word in ((before, "Before"), (after, "Next"))
+        for name, word in ((before, "Previous"), (after, "Next"))
         if name
     )
     bar = (
         f'<div class="nb-bar" role="note"><span>As it was saved, to read only: sliders stand still, and links to runs '
         f'lead somewhere once you have run it.</span><span class="wb-sp"></span>{opened}{steps}</div>'
     )
-    return _shell(_title(cells), bar + "".join(_drawn(cells)))
+    end = f'<nav class="nb-steps" aria-label="Other notebooks">{steps}</nav>'
+    return _shell(_title(cells), bar + "".join(_drawn(cells)) + end)
 
 
 def _shell(title: str, body: str) -> str:
@@ -142,9 +143,10 @@ def _shell(title: str, body: str) -> str:
 <link rel="stylesheet" href="/wb/components.css"><link rel="stylesheet" href="/wb/docs.css">
 <link rel="stylesheet" href="/wb/notebook.css"><script defer src="/notebooks/plotly.min.js"></script>
 <script type="module" src="/wb/notebook.js"></script></head>
-<body><div class="wb"><header class="wb-top"><a class="wb-brand" href="/">Orchestra Workbench</a>
+<body><div class="wb"><a class="wb-skip" href="#main">Skip to content</a>
+<header class="wb-top"><a class="wb-brand" href="/">Orchestra Workbench</a>
 <span class="wb-sp"></span><a class="wb-link" href="/notebooks">All notebooks</a></header>
-<main class="nb">{body}</main></div></body></html>"""
+<main class="nb" id="main" tabindex="-1">{body}</main></div></body></html>"""
 
 
 def _drawn(cells: list[Cell]) -> Iterator[str]:
@@ -188,7 +190,7 @@ def _cleaned(markup: str) -> str:
         allow_tags=_TAGS, kill_tags=("style", "script"), safe_attrs=_ATTRIBUTES, safe_attrs_only=True,
         remove_unknown_tags=False, add_nofollow=False,
     ).clean_html(f"<div>{markup}</div>")  # fmt: skip
-    local = _OUR_PAGES.sub(r"\1", str(made))
+    local = _OUR_PAGES.sub(r"\1", str(made)).replace("<th></th>", "<td></td>")  # the empty corner of a table heads nothing
     return re.sub(r'href="([^"]*)"', _linked, local)
 
 
