@@ -190,7 +190,7 @@ def _cleaned(markup: str) -> str:
         allow_tags=_TAGS, kill_tags=("style", "script"), safe_attrs=_ATTRIBUTES, safe_attrs_only=True,
         remove_unknown_tags=False, add_nofollow=False,
     ).clean_html(f"<div>{markup}</div>")  # fmt: skip
-    local = _OUR_PAGES.sub(r"\1", str(made)).replace("<th></th>", "<td></td>")  # the empty corner of a table heads nothing
+    local = _OUR_PAGES.sub(r"\1", str(made)).replace("<th></th>", "<td></td>")  # an empty corner heads nothing
     return re.sub(r'href="([^"]*)"', _linked, local)
 
 
