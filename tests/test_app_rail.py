@@ -76,3 +76,15 @@ def test_search_names_the_place_and_an_unknown_run(client):
     found = client.get(f"/api/runs/{run_id}/find", params={"q": "2.901 %"}).json()
     assert [(hit["turn"], hit["call"], hit["where"]) for hit in found["hits"]] == [(3, 0, "observation")]
     assert client.get("/api/runs/nope/find", params={"q": "x"}).status_code == 404
+
+
+def test_a_run_that_was_told_before_is_told_anew_once_it_is_graded_or_gone(client):
+    run_id = ended(client, start(client))
+    while client.get(f"/api/runs/{run_id}").json()["running"]:  # its end is told before its journal is closed
+        time.sleep(0.02)
+    assert [rail(client, run_id)["runs"][0]["outcome"] for _ in range(2)] == [None, None]
+    graded = client.post(f"/api/runs/{run_id}/grade", json={"by": "person:me", "outcome": "solved"})
+    assert graded.status_code == 200, graded.text
+    assert rail(client, run_id)["runs"][0]["outcome"] is True
+    client.delete(f"/api/runs/{run_id}")
+    assert rail(client, run_id)["runs"][0]["status"] == "gone"
