@@ -68,6 +68,32 @@ def watched(context, base_url, *, expected):
     assert wrong == [], wrong
 
 
+@contextmanager
+def narrow_page(browser, base_url, *, expected):
+    """A function that leads one page from path to path, each time as wide as a phone and dark.
+
+    A view more is a navigation, at half the cost of a page more; what `watched` says holds for all of them.
+    """
+    size = {"width": 390, "height": 844}
+    context = browser.new_context(viewport=size, color_scheme="dark", reduced_motion="reduce")
+    with watched(context, base_url, expected=expected) as opened:
+        page = None
+
+        def led(path):
+            nonlocal page
+            if page is None:
+                page = opened(path)
+                return page
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+            page.goto(base_url + path)
+            page.wait_for_selector("#wb[data-ready]", timeout=30_000)
+            return page
+
+        yield led
+    context.close()
+
+
 LOOK = """async () => {
   for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
   for (const one of document.getAnimations()) {

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from browsing import served, violations, watched
+from browsing import narrow_page, served, violations, watched
 from domain_workbench import domain_workbench
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
@@ -140,20 +140,23 @@ def test_nothing_that_a_file_says_is_markup(opened):
     assert page.title() != "owned"
 
 
+@pytest.fixture(scope="module")
+def phone(browser, base_url):
+    with narrow_page(browser, base_url, expected=EXPECTED) as page:
+        yield page
+
+
 @pytest.mark.parametrize("view", ["tasks", "tasks&task=mock-1&call=5", "schema", "records", "operations", "policy"])
-def test_no_view_is_wider_than_a_phone_and_axe_finds_nothing(browser, base_url, view):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", reduced_motion="reduce")
-    with watched(context, base_url, expected=EXPECTED) as opened:
-        page = opened(f"/toolscale?domain=mock&view={view}")
-        page.wait_for_selector("#ts-view > *")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        assert page.evaluate("document.querySelector('.wb-tabbar').scrollHeight") <= 64
-        assert violations(page) == []
-        page.set_viewport_size({"width": 1440, "height": 900})
-        page.emulate_media(color_scheme="light")
-        page.wait_for_timeout(200)
-        assert violations(page) == []
-    context.close()
+def test_no_view_is_wider_than_a_phone_and_axe_finds_nothing(phone, view):
+    page = phone(f"/toolscale?domain=mock&view={view}")
+    page.wait_for_selector("#ts-view > *")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.querySelector('.wb-tabbar').scrollHeight") <= 64
+    assert violations(page) == []
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(200)
+    assert violations(page) == []
 
 
 def test_a_domain_without_tasks_tells_how_they_are_made(opened):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from browsing import served, violations, watched
+from browsing import narrow_page, served, violations, watched
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE, scripted_workbench
 from training_folders import add_checkpoint, add_evaluation, add_final, run_folder
@@ -198,21 +198,24 @@ def test_nothing_trained_yet_tells_how_to_begin(browser, tmp_path, monkeypatch):
 
 
 PLACES = (
-    "", "?run=good", "?run=good&view=steps", "?run=good&view=rollouts", "?run=good&view=settings",
+    "", "?run=good", "?run=half&view=steps", "?run=good&view=rollouts", "?run=good&view=settings",
     "?run=good&view=evaluation", "?new=tiny", "?compare=good&compare=half", "?run=broken", "?run=bad",
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def phone(browser, site):
+    with narrow_page(browser, site[0], expected=EXPECTED) as page:
+        yield page
+
+
 @pytest.mark.parametrize("place", PLACES)
-def test_no_view_is_wider_than_a_phone_and_axe_finds_nothing(browser, site, place):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", reduced_motion="reduce")
-    with watched(context, site[0], expected=EXPECTED) as opened:
-        page = opened(f"/training{place}")
-        page.wait_for_selector("#tn-view > *", timeout=30_000)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        assert violations(page) == []
-        page.set_viewport_size({"width": 1440, "height": 900})
-        page.emulate_media(color_scheme="light")
-        page.wait_for_timeout(200)
-        assert violations(page) == []
-    context.close()
+def test_no_view_is_wider_than_a_phone_and_axe_finds_nothing(phone, place):
+    page = phone(f"/training{place}")
+    page.wait_for_selector("#tn-view > *", timeout=30_000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert violations(page) == []
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(200)
+    assert violations(page) == []
