@@ -22,7 +22,7 @@ def page(browser, tmp_path_factory):
 def test_axe_finds_nothing_and_a_phone_never_scrolls_sideways(page, path):
     page.goto(path)
     if path == ONE:
-        page.locator(".nb-figure .js-plotly-plot").first.wait_for()
+        page.locator(".nb-figure.js-plotly-plot").first.wait_for()
     for width, scheme in ((1440, "light"), (390, "dark")):
         page.set_viewport_size({"width": width, "height": 844})
         page.emulate_media(color_scheme=scheme)

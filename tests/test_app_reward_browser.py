@@ -226,7 +226,7 @@ def test_a_group_that_teaches_nothing_says_why(show):
     expect(go(page, "?run=told-dear").locator("#told")).to_contain_text("a group of one")
     expect(go(page, "?run=told-open").locator("#told")).to_contain_text("No rollout is graded")
     expect(go(page, "?group=odd").locator("#reward")).to_contain_text("another task")
-    expect(go(page, "?group=nope").locator("#reward")).to_contain_text("there is no group")
+    expect(go(page, "?group=nope").locator("#reward")).to_contain_text("There is no group")
 
 
 def test_a_command_a_preference_and_a_new_run_can_be_taken_along(open_page, context, base_url):

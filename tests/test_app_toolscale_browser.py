@@ -118,17 +118,18 @@ def test_the_funnel_has_a_bar_for_every_filter_and_marks_what_is_accepted(opened
     assert widths == [0] * 7
 
 
-def test_no_label_of_a_published_mean_is_crossed_by_the_line_of_another(opened):
+def test_a_published_mean_is_named_above_the_lines_of_others_and_inside_the_chart(opened):
     page = opened("/toolscale?domain=mock")
     page.wait_for_selector(".ts-hist .ts-ref", state="attached")
-    crossed = page.evaluate("""() => {
-      const place = (one) => one.getBoundingClientRect();
-      const labels = [...document.querySelectorAll(".ts-hist .ts-ref + text")];
-      const lines = [...document.querySelectorAll(".ts-hist .ts-ref")].map(place);
-      const through = (at, line) => line.x > at.x && line.x < at.right && line.y < at.bottom - 1;
-      return labels.map((one) => lines.some((line) => through(place(one), line)));
-    }""")
-    assert crossed == [False] * 3
+    told = page.evaluate("""() => [...document.querySelectorAll(".ts-hist .ts-refname")].map((name) => {
+      const [at, chart] = [name, name.closest("svg")].map((one) => one.getBoundingClientRect());
+      const lines = [...name.closest("svg").querySelectorAll(".ts-ref")];
+      const above = lines.every((line) => line.compareDocumentPosition(name) & Node.DOCUMENT_POSITION_FOLLOWING);
+      const style = getComputedStyle(name);
+      const edged = style.paintOrder.startsWith("stroke") && parseFloat(style.strokeWidth) >= 3;
+      return above && edged && at.left >= chart.left && at.right <= chart.right;
+    })""")
+    assert told == [True] * 3
 
 
 def test_nothing_that_a_file_says_is_markup(opened):

@@ -96,7 +96,7 @@ function histogram(values, what, marked, sets) {
   const named = (set, at) => {
     const words = `${plain(set.name)} mean ${set.golden_mean.toFixed(1)}`;
     const fits = middle(set) + 4 + LETTER * words.length < whole;
-    return svg("text", { x: middle(set) + (fits ? 4 : -4), y: 26 + at * PITCH, "text-anchor": fits ? "start" : "end", text: words });
+    return svg("text", { class: "ts-refname", x: middle(set) + (fits ? 4 : -4), y: 26 + at * PITCH, "text-anchor": fits ? "start" : "end", text: words });
   };
   const mean = values.reduce((all, n) => all + n, 0) / values.length;
   const words = `${what} per task: ${count(values.length)} tasks, mean ${mean.toFixed(1)}, most ${Math.max(...values)}`;
