@@ -18,6 +18,10 @@ VIEWS = {
     "/compare": ("/compare", "/compare?a=run-a&b=run-b", "/compare?run=run-a&run=run-b&run=good-0"),
     "/reward": ("/reward", "/reward?group=good"),
     "/sql": ("/sql",),
+    "/toolscale": ("/toolscale?domain=mock",),
+    "/training": ("/training",),
+    "/evaluation": ("/evaluation",),
+    "/bias": ("/bias",),
 }
 """The addresses to walk, by the page that is loaded once for them: it is Gradio's load that takes time."""
 
@@ -53,7 +57,7 @@ WALK = """() => {
     const before = last?.isConnected ? last.getBoundingClientRect() : null;
     const wrong = [];
     if (Math.min(box.width, box.height) < 8 || box.bottom <= 0 || box.top >= innerHeight) wrong.push("out of sight");
-    else if (node.type !== "range" && covered(node, box)) wrong.push("covered");
+    else if (node.type !== "range" && !node.closest("svg") && covered(node, box)) wrong.push("covered"); // a band bends round its middle
     if (!nameOf(node)) wrong.push("without a name");
     if (node.type !== "range" && !ring(getComputedStyle(node))
       && !frames(node).some((one) => framed(getComputedStyle(one)))) wrong.push("no ring");
