@@ -37,6 +37,7 @@ WALK = """() => {
   const shown = (node) => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects().length > 0;
   const stops = () => [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")]
     .filter((node) => !node.disabled && node.tabIndex >= 0 && node.type !== "radio" && shown(node));
+  const bends = (node) => node.closest("svg"); // a band is not where the middle of its box is
   const covered = (node, box) => {
     const [left, right] = [Math.max(box.left, 0), Math.min(box.right, innerWidth)];
     const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
@@ -57,7 +58,7 @@ WALK = """() => {
     const before = last?.isConnected ? last.getBoundingClientRect() : null;
     const wrong = [];
     if (Math.min(box.width, box.height) < 8 || box.bottom <= 0 || box.top >= innerHeight) wrong.push("out of sight");
-    else if (node.type !== "range" && !node.closest("svg") && covered(node, box)) wrong.push("covered"); // a band bends round its middle
+    else if (node.type !== "range" && !bends(node) && covered(node, box)) wrong.push("covered");
     if (!nameOf(node)) wrong.push("without a name");
     if (node.type !== "range" && !ring(getComputedStyle(node))
       && !frames(node).some((one) => framed(getComputedStyle(one)))) wrong.push("no ring");
