@@ -22,7 +22,7 @@ with atheris.instrument_imports(include=["orchestra_lib", "app"]):
     from fuzz.targets import TARGETS
 
 from fuzz.mutation import changed
-from fuzz.target import CORPUS, Target
+from fuzz.target import CORPUS, Target, clear
 
 _OWN = 0.6
 """The share of changes that keep the form of the input."""
@@ -64,7 +64,10 @@ def main() -> None:
         pid = os.fork()
         if not pid:
             _fuzz(TARGETS[name], Path(out), int(seconds))
-        _, status, used = os.wait4(pid, 0)
+        try:
+            _, status, used = os.wait4(pid, 0)
+        finally:
+            clear(pid)
         told = [name, os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime]
         print(json.dumps(told), flush=True)
 

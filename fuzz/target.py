@@ -1,5 +1,7 @@
 """A boundary to fuzz: what reads the bytes, and the one kind of error by which it may refuse them."""
 
+import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,10 +39,24 @@ class Target:
 @cache
 def scratch() -> Path:
     """A folder of this process for readers of files, in memory where the system has such a place."""
-    memory = Path("/dev/shm")  # noqa: S108  # a folder of a fresh name within it
-    folder = tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None)
+    folder = tempfile.TemporaryDirectory(prefix=_prefix(os.getpid()), dir=_where())
     _KEPT.append(folder)
     return Path(folder.name)
+
+
+def clear(pid: int) -> None:
+    """Remove the folder of a process that has ended: one that libFuzzer ends, or that is killed, removes nothing."""
+    for folder in _where().glob(f"{_prefix(pid)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _where() -> Path:
+    memory = Path("/dev/shm")  # noqa: S108  # a folder of a fresh name within it
+    return memory if memory.is_dir() else Path(tempfile.gettempdir())
+
+
+def _prefix(pid: int) -> str:
+    return f"fuzz-{pid}-"
 
 
 _KEPT: list["tempfile.TemporaryDirectory[str]"] = []

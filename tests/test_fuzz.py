@@ -2,15 +2,17 @@
 
 import json
 import random
+import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from episodes import attempt, events, trajectory
 
 from fuzz.__main__ import main, told
 from fuzz.mutation import changed, garbled
-from fuzz.target import CORPUS
+from fuzz.target import CORPUS, clear
 from fuzz.targets import TARGETS
 from orchestra_lib.codec import event_from_line, event_to_line
 from orchestra_lib.errors import BadInput
@@ -25,6 +27,7 @@ from orchestra_lib.tool import ToolCall
 from orchestra_lib.trajectory import Fork
 
 CHANGES = 25
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -63,6 +66,18 @@ def test_an_input_can_be_run_again_by_a_command(monkeypatch, capsys):
     assert "as documented" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="no target 'x'"):
         again("x")
+
+
+def test_the_folder_of_a_target_that_was_ended_is_removed_and_no_other():
+    """libFuzzer ends its process at once, so nothing tidies up in there."""
+    code = "import os; from fuzz.target import scratch; print(scratch(), flush=True); os._exit(0)"
+    ends = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT) for _ in "ab"]
+    one, other = (Path(process.communicate()[0].strip()) for process in ends)
+    assert one.is_dir()
+    clear(ends[0].pid)
+    assert (one.exists(), other.exists()) == (False, True)
+    clear(ends[1].pid)
+    assert not other.exists()
 
 
 SAID = """\
