@@ -2,7 +2,8 @@
 
     python -m benchmarks.soak                       # all scenarios, under six minutes on two quiet cores
     python -m benchmarks.soak --only killed disk
-    python -m benchmarks.soak --scale full --json   # 100 kills, 1,000 runs queued, two hours of simulated use, …
+    python -m benchmarks.soak --scale full --json   # 100 kills, 1,000 runs queued, what two do in an hour, …
+    python -m benchmarks.soak --scale full --only browsers --paced   # and that hour by the clock
 
 Every scenario drives the real loop, journal, store and, where there is one, the real app over HTTP; what is scripted
 is the model. A line without a target says what was injected or measured, one with a target *holds* or *FAILS*. Exit
@@ -13,6 +14,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 
 from benchmarks.claims import Claim, note, parser, show
@@ -49,8 +51,9 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--only", nargs="+", choices=list(SCENARIOS), metavar="SCENARIO", help="and no other")
     options.add_argument("--scale", choices=["small", "full"], default="small")
+    options.add_argument("--paced", action="store_true", help="browsers take their time, as people do")
     chosen = options.parse_args()
-    scale, failed = SCALES["quick" if chosen.quick else chosen.scale], False
+    scale, failed = replace(SCALES["quick" if chosen.quick else chosen.scale], paced=chosen.paced), False
     for name in chosen.only or SCENARIOS:
         if name in _NEED_CHROMIUM and not (os.environ.get("CHROMIUM") or shutil.which("chromium")):
             note(f"{name} is left out: there is no Chromium here; scripts/system-packages.sh installs it")

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import statistics
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,8 +23,8 @@ from orchestra_lib.store.journal import Journal
 from orchestra_lib.trajectory import Trajectory
 from orchestra_lib.unfolding import unfold
 
-ACTIONS_AN_HOUR = 360
-"""One every ten seconds: opening a page or a run, or starting one."""
+PACE_S = 10
+"""Seconds from one action to the next: opening a page or a run, or starting one."""
 PAGES = ("trajectories", "compare", "reward", "bias", "evaluation", "toolscale", "training", "tools", "sql")
 OPEN_S = 1.0
 _PER_TURN = 20
@@ -69,15 +70,18 @@ class Person:
 
 
 def browsers(scale: Scale) -> Iterator[Claim]:
-    """Two people for hours, as fast as it goes: one stays on Live, one walks through all pages."""
-    actions, rng = max(8, round(scale.hours * ACTIONS_AN_HOUR)), random.Random(5)
+    """Two people for hours, by the clock or as fast as it goes: one stays on Live, one walks through all pages."""
+    actions, rng = max(8, round(scale.hours * 3600 / PACE_S)), random.Random(5)
     wrong: list[str] = []
     with home() as folder, served(folder) as server, chromium() as browser:
         people = [_person(browser, server, stays, wrong) for stays in (True, False)]
         memory: list[float] = []
         with httpx2.Client(base_url=server.url, trust_env=False, timeout=60) as client:
             runs: list[str] = []
+            began = time.monotonic()
             for number in range(actions):
+                if scale.paced:
+                    people[0].page.wait_for_timeout(max(0.0, began + number * PACE_S - time.monotonic()) * 1000)
                 for person in people:
                     _act(person, server, client, runs, number, rng)
                 if number % max(1, actions // 40) == 0:
@@ -88,7 +92,8 @@ def browsers(scale: Scale) -> Iterator[Claim]:
                     stayed = people[0]
                     held = f"page {stayed.heap_mb[-1]:.1f} MB, {stayed.nodes[-1]:,} nodes; server {memory[-1]:.0f} MB"
                     note(f"{2 * number + 2} of {2 * actions} actions: {held}")
-    what = f"{scale.hours:g} h of use by two ({2 * actions} actions, one each ten seconds)"
+    pace = f"one each {PACE_S} s" if scale.paced else "as fast as it goes"
+    what = f"{scale.hours:g} h of use by two ({2 * actions} actions, {pace})"
     yield claim(f"{what}: errors in the pages", len(wrong), "errors", at_most=0)
     for name, values, unit in (
         ("heap of the page that stays", stayed.heap_mb, "MB"),

@@ -51,9 +51,11 @@ class Scale:
     clocks: int
     """Runs while the clock jumps."""
     hours: float
-    """Of simulated use by each of two people."""
+    """Of use by each of two people."""
     calls: int
     """Of the trajectory that is opened."""
+    paced: bool = False
+    """The use takes its hours by the clock; otherwise it goes as fast as it can."""
 
 
 class Steps:
