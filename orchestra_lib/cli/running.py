@@ -159,7 +159,8 @@ def _run_group(orders: Sequence[Order], played: Sequence[Trajectory], json: bool
     if len(played) > 1 and len({_moves(one) for one in played}) == 1:
         who = orders[0].orchestrator
         note(f"all {len(played)} made the same calls and gave the same answer: {who} does not sample")
-    note(f"group {name}: `orchestra reward {name}` compares them once they are graded")
+    graded = all(one.outcome is not None for one in played)
+    note(f"group {name}: `orchestra reward {name}` compares them{'' if graded else ' once they are graded'}")
     if any(one.stop is not StopReason.ANSWERED for one in played):
         raise typer.Exit(1)
 
