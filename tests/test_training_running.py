@@ -12,6 +12,7 @@ import pytest
 import toy_scale
 from safetensors.torch import load_file
 from toy_training import settings
+from transformers.utils.logging import enable_progress_bar, is_progress_bar_enabled
 
 from benchmarks.soaking.small_files import disk_of
 from orchestra_lib.codec import to_data
@@ -184,6 +185,20 @@ def test_a_loss_that_is_no_number_ends_the_run_before_the_step(tmp_path):
     assert "no number" in folder.status.message
     assert [(step.loss, "no number" in step.alarms[0]) for step in folder.steps()] == [(None, True)]
     assert not folder.checkpoints()
+
+
+def test_weights_are_read_without_a_bar_of_their_own(tmp_path, monkeypatch):
+    bars = []
+
+    def parts(settings):
+        bars.append(is_progress_bar_enabled())
+        raise BadInput("enough")
+
+    monkeypatch.setattr(toy_scale, "parts", parts)
+    enable_progress_bar()
+    with pytest.raises(BadInput, match="enough"):
+        train(settings(tmp_path))
+    assert bars == [False]
 
 
 def test_a_checkpoint_of_another_tokenizer_is_refused(whole, tmp_path):

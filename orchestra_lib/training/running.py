@@ -98,6 +98,7 @@ class _Run:
         self._standing.tell(State.STARTING)
         try:
             with self._standing.alive(), self._until_terminated():
+                disable_progress_bar()  # the run's own lines say how far it is
                 made = parts(self._settings)
                 self._check(made)
                 trainer = self._trainer(made)
@@ -155,7 +156,6 @@ class _Run:
         )  # fmt: skip
         trainer.add_callback(_Watch(self, trainer))
         trainer.remove_callback(PrinterCallback)  # the run's own line says it
-        disable_progress_bar()
         return trainer
 
     def _train(self, trainer: OrchestraTrainer) -> None:
