@@ -40,7 +40,7 @@ _AT_ONCE = 100
 
 
 def disk(scale: Scale) -> Iterator[Claim]:
-    """A disk that fills up under eight runs, and has room again; and one journal that can grow no further."""
+    """A disk that fills up under eight runs, and has room again; and one file that can grow no further."""
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         script = 'mount -t tmpfs -o size=48m soak "$1" && exec "$2" -m benchmarks.soaking.full_disk "$1"'
         command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", folder, sys.executable]
@@ -61,11 +61,11 @@ def disk(scale: Scale) -> Iterator[Claim]:
         yield claim("disk full: runs once there is room again", told["after"], "of 4 answered", at_least=4)
         still = told["unfinished"] + told["unlisted"]
         yield claim("disk full: runs unlisted or unfinished afterwards", still, "runs", at_most=0)
-    yield from _one_journal()
+    yield from _one_file()
 
 
-def _one_journal() -> Iterator[Claim]:
-    """No file may grow over 2 MB: the journal of one run would, and those of its siblings would not."""
+def _one_file() -> Iterator[Claim]:
+    """No file may grow over 2 MB: the journal of one run would, or the tables' log of it; its siblings' would not."""
     with home() as folder:
         workbench = furnished(folder, tool=Echo(times=400))
         orders = [order(700), *(order(9) for _ in range(7))]
@@ -77,8 +77,8 @@ def _one_journal() -> Iterator[Claim]:
         first, *siblings = asyncio.run(play())
         workbench.store.close()
     note(f"what the long run ended with: {first}")
-    yield claim("a journal that cannot grow: its run told so", isinstance(first, StoreFault), "of 1", at_least=1)
-    yield claim("a journal that cannot grow: siblings that went on", siblings.count(None), "of 7", at_least=7)
+    yield claim("a file that cannot grow: its run told so", isinstance(first, StoreFault), "of 1", at_least=1)
+    yield claim("a file that cannot grow: siblings that went on", siblings.count(None), "of 7", at_least=7)
 
 
 class JumpingClock:
