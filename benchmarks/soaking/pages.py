@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx2
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from playwright.sync_api import TimeoutError as NotThere
 
 from benchmarks.claims import Claim, Rival, claim, note
 from benchmarks.page import thread_s
@@ -83,7 +84,10 @@ def browsers(scale: Scale) -> Iterator[Claim]:
                 if scale.paced:
                     people[0].page.wait_for_timeout(max(0.0, began + number * PACE_S - time.monotonic()) * 1000)
                 for person in people:
-                    _act(person, server, client, runs, number, rng)
+                    try:
+                        _act(person, server, client, runs, number, rng)
+                    except NotThere as error:
+                        wrong.append(f"action {number}: {error.message.splitlines()[0]} {person.page.url}")
                 if number % max(1, actions // 40) == 0:
                     for person in people:
                         if person.stays:

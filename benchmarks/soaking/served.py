@@ -1,4 +1,4 @@
-"""The app in a process of its own, whose memory can be read: `python -m benchmarks.soaking.served HOME`."""
+"""The app in a process of its own, whose memory can be read: `python -m benchmarks.soaking.served HOME PAUSE_S`."""
 
 import os
 import signal
@@ -38,9 +38,9 @@ class Server:
 
 
 @contextmanager
-def served(home: Path) -> Iterator[Server]:
-    """The app over this home until the block ends."""
-    command = [sys.executable, "-m", "benchmarks.soaking.served", str(home)]
+def served(home: Path, pause_s: float = 0.0) -> Iterator[Server]:
+    """The app over this home until the block ends; its conductor pauses so long before each turn."""
+    command = [sys.executable, "-m", "benchmarks.soaking.served", str(home), str(pause_s)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
             assert process.stdout is not None
@@ -55,11 +55,11 @@ def main() -> None:
     import uvicorn
 
     from app.main import create_app  # seconds of imports, which who asks this server does without
-    from benchmarks.soaking.world import furnished
+    from benchmarks.soaking.world import Steps, furnished
 
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        app = create_app(furnished(Path(sys.argv[1])))
+        app = create_app(furnished(Path(sys.argv[1]), policy=Steps(float(sys.argv[2]))))
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=3))
         listening.listen(512)
         print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
