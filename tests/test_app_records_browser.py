@@ -63,6 +63,11 @@ def test_the_list_pages_both_ways_from_a_deep_link(open_page):
     expect(deep.locator("#newer")).to_be_disabled()
 
 
+def test_a_tab_of_the_browser_says_which_page_it_shows(open_page):
+    expect(open_page("/trajectories")).to_have_title("Trajectories · Orchestra Workbench")
+    expect(open_page("/evaluation")).to_have_title("Evaluation · Orchestra Workbench")
+
+
 def test_the_histogram_is_the_filter_and_stands_in_the_address(open_page):
     page = listed(open_page("/trajectories"), 120)
     low = page.get_by_label("Cost from")

@@ -11,6 +11,7 @@ document.getElementById("theme").replaceChildren(icon("half"));
 for (const node of root.querySelectorAll("[data-icon]"))
   node.replaceChildren(icon(node.dataset.icon, "small" in node.dataset));
 topbar.start(root.dataset.page);
+document.title = `${root.querySelector(".wb-nav [aria-current]").textContent} · Orchestra Workbench`;
 const page = await import(`./${root.dataset.page}.js`);
 await page.start();
 root.dataset.ready = "";
