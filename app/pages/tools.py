@@ -25,7 +25,7 @@ _BODY = f"""
     <label class="wb-sel tp-use"><small>Prices in use</small> <select id="in-use" aria-label="Prices in use"></select>
     </label></div>
   <div id="problem" role="alert"></div>
-  <div class="tp">
+  <div class="tp" id="card-place">
     <div class="tp-left">
       <section class="wb-panel" aria-label="Catalogue"><header><h2>Catalogue</h2><p id="ready-count"></p>
         <span class="wb-sp"></span>

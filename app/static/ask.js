@@ -4,11 +4,11 @@ import { byId, el, put } from "./dom.js";
 
 /**
  * Ask in the dialog `ask` of the page; resolves with what was typed (or true), or with null. `no` is the word of the
- * button that leaves everything as it is.
+ * button that leaves everything as it is; a question for a name is cancelled.
  */
-export function ask({ title, words = null, field = null, yes, no = "Keep as it is", danger = false }) {
+export function ask({ title, words = null, field = null, yes, no = field ? "Cancel" : "Keep as it is", danger = false }) {
   const dialog = byId("ask");
-  const input = field ? el("input", { type: "text", maxlength: 40, "aria-label": field, autocomplete: "off" }) : null;
+  const input = field ? el("input", { type: "text", maxlength: 40, autocomplete: "off" }) : null;
   return new Promise((resolve) => {
     const close = (value) => {
       resolve(value);
@@ -26,7 +26,7 @@ export function ask({ title, words = null, field = null, yes, no = "Keep as it i
       },
       el("h2", { id: "ask-title", text: title }),
       words ? el("p", { class: "wb-note", text: words }) : null,
-      input ? el("label", { class: "wb-in" }, input) : null,
+      input ? el("label", { class: "rc-field" }, el("span", { text: field }), el("span", { class: "wb-in" }, input)) : null,
       el(
         "div",
         { class: "rc-ask" },

@@ -29,7 +29,9 @@ export class Drift {
       this.found = await getJson(`/api/bias/drift?${new URLSearchParams({ run })}`);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      put(this.host, alertOf("This training run cannot be shown.", error.message));
+      const told = alertOf("This training run cannot be shown.", `${error.message}. `);
+      told.lastElementChild.append(this.page.link({ training: null }, { class: "wb-link" }, "Show the latest"));
+      put(this.host, told);
       return undefined;
     }
     return this.draw();

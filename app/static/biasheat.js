@@ -46,7 +46,10 @@ export function heat({ report, measure, intervals, behind, kin = false }) {
   function of(one, column) {
     const cells = one.cells.filter((found) => column.models.includes(found.name));
     const share = shareOf(one, cells, measure);
-    if (share === null) return el("span", { class: "bi-cell none" }, unknown(`of some calls the ${measure === "usd" ? "cost" : "time"} is unknown`));
+    if (share === null) {
+      const why = one.calls === 0 ? "no call of its counts here" : `of some calls the ${measure === "usd" ? "cost" : "time"} is unknown`;
+      return el("span", { class: "bi-cell none" }, unknown(why));
+    }
     const [single] = cells.length === 1 ? cells : [null];
     const bestShare = cells.some((found) => found.best === null) ? null : cells.reduce((sum, found) => sum + found.best, 0);
     const over = measure === "calls" && bestShare !== null && share >= bestShare + OVER;
@@ -68,7 +71,7 @@ export function shareOf(one, cells, measure) {
   if ([...one.cells].some((found) => value(found) === null)) return null;
   const sum = (some) => some.reduce((total, found) => total + value(found), 0);
   const whole = sum(one.cells);
-  return whole ? sum(cells) / whole : measure === "calls" ? 0 : null;
+  return whole ? sum(cells) / whole : null;
 }
 
 /** A cell shaded by a share. */

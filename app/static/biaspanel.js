@@ -1,5 +1,6 @@
 // A panel of the Bias page, the place of its chart, and what stands where there is nothing to draw.
 
+import { command as commandOf } from "./command.js";
 import { el, put } from "./dom.js";
 
 export const plot = () => el("div", { class: "bi-plot" });
@@ -11,5 +12,5 @@ export function panel(title, note, actions, ...body) {
 
 /** What is missing and the command that makes it; its heading stands under that of a panel unless `level` says otherwise. */
 export function state(title, words, command, level = "h3") {
-  return el("div", { class: "wb-state" }, el(level, { text: title }), el("p", { text: words }), el("code", { text: command }));
+  return el("div", { class: "wb-state" }, el(level, { text: title }), el("p", { text: words }), commandOf(command));
 }

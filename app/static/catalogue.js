@@ -108,7 +108,11 @@ export class Catalogue {
     const weights = missingWeights(row, this.page.weights);
     return el(
       "tr",
-      { class: row.off === null ? "" : "dim", "aria-selected": String(sameEntry(row, this.page.picked)) },
+      {
+        class: row.off === null ? "" : "dim",
+        "aria-selected": String(sameEntry(row, this.page.picked)),
+        on: { click: (event) => event.target.closest("a") ?? event.currentTarget.querySelector("a").click() },
+      },
       el(
         "th",
         { scope: "row" },

@@ -2,8 +2,8 @@
 
 import { el, put } from "./dom.js";
 import { fullSentence, plain, when } from "./format.js";
-import { statusChip } from "./marks.js";
-import { nowhere } from "./placards.js";
+import { outcomeChip, statusChip } from "./marks.js";
+import { nowhere, placard } from "./placards.js";
 import { getJson } from "./server.js";
 
 const LATEST = 20;
@@ -17,11 +17,9 @@ export function drawRefused(host, error, query, again) {
   const title = side ? `${side} is not here` : error.mayPass ? "The runs could not be read" : "These could not be compared";
   put(
     host,
-    el(
-      "div",
-      { class: "wb-state lv-empty" },
-      el("h2", { text: title }),
-      el("p", { text: side ? nowhere(side === "A" ? a : b) : fullSentence(plain(error.message)) }),
+    placard(
+      title,
+      side ? nowhere(side === "A" ? a : b) : fullSentence(plain(error.message)),
       side
         ? el("a", { class: "wb-btn primary", href: `/compare?a=${encodeURIComponent(kept)}`, text: "Choose another" })
         : null,
@@ -33,8 +31,9 @@ export function drawRefused(host, error, query, again) {
 
 /** One run is known, or none: the latest to choose the `missing` side from. Raises `Refused`. */
 export async function drawChoice(host, known, missing) {
+  const run = known ? (await getJson(`/api/rail?ids=${encodeURIComponent(known)}`)).runs[0] : null;
+  if (run?.status === "gone") return put(host, gone(known));
   const rows = (await getJson("/api/trajectories")).rows.filter((row) => row.id !== known).slice(0, LATEST);
-  const head = known ? `Choose what to compare with ${plain(known)}` : "Compare two trajectories";
   const address = (row) =>
     `/compare?${new URLSearchParams(known ? { a: known, b: known, [missing]: row.id } : { a: row.id })}`;
   const content = rows.length
@@ -44,12 +43,13 @@ export async function drawChoice(host, known, missing) {
         rows.map((row) => choice(row, address(row))),
       )
     : el("p", { class: "wb-note", text: known ? "There is no other run yet." : "Nothing has been run yet." });
-  put(
+  return put(
     host,
     el(
       "section",
       { class: "wb-panel cp-choose", "aria-label": "Choose" },
-      el("header", {}, el("h2", { text: head })),
+      el("h1", { text: known ? "Choose what to compare with" : "Compare two trajectories" }),
+      known ? knownRun(run, missing === "a" ? "b" : "a") : null,
       rows.length ? el("p", { class: "wb-note", text: HOW }) : null,
       content,
       rows.length
@@ -58,6 +58,31 @@ export async function drawChoice(host, known, missing) {
     ),
   );
 }
+
+const gone = (id) =>
+  placard(
+    "This run is not here",
+    nowhere(id),
+    el("a", { class: "wb-btn primary", href: "/compare", text: "Choose two others" }),
+    el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
+  );
+
+/** The run that is chosen already, with the letter of its side. */
+const knownRun = (run, side) =>
+  el(
+    "div",
+    { class: "cp-known" },
+    el("span", { class: `cp-l cp-${side}`, text: side.toUpperCase() }),
+    el(
+      "a",
+      { class: "cp-who", href: `/trajectories?run=${encodeURIComponent(run.id)}`, title: plain(run.task) },
+      el("b", { class: "lv-cut", text: plain(run.task) }),
+      el("span", { class: "wb-note lv-cut", text: `${plain(run.orchestrator)} · ${run.wish} · ${run.id}` }),
+    ),
+    standing(run),
+  );
+
+const standing = ({ outcome, status }) => ((outcome ?? null) === null ? statusChip(status) : outcomeChip(outcome));
 
 const choice = (row, href) =>
   el(
@@ -69,6 +94,6 @@ const choice = (row, href) =>
       el("b", { class: "lv-cut", text: plain(row.task) }),
       el("span", { class: "wb-note lv-cut", text: `${plain(row.orchestrator)} · ${row.wish}` }),
       el("span", { class: "wb-note wb-num", text: when(row.started_at) }),
-      statusChip(row.status),
+      standing(row),
     ),
   );

@@ -15,7 +15,7 @@ import { drawScore } from "./score.js";
 import { Refused, follow, getJson, runPath } from "./server.js";
 import { TABS, tabContent } from "./tabs.js";
 import { TagBar } from "./tagbar.js";
-import { nowhere } from "./placards.js";
+import { nowhere, placard } from "./placards.js";
 import { lasted } from "./times.js";
 import { Timeline } from "./timeline.js";
 import { DomainCard } from "./domaincard.js";
@@ -98,11 +98,9 @@ export class Detail {
       : null;
     put(
       byId("detail"),
-      el(
-        "div",
-        { class: "wb-state lv-empty" },
-        el("h2", { text: kept.restorable ? "This trajectory was deleted" : "There is no such trajectory here" }),
-        el("p", { text: kept.restorable ? "It is kept in the trash for a day." : words }),
+      placard(
+        kept.restorable ? "This trajectory was deleted" : "There is no such trajectory here",
+        kept.restorable ? "It is kept in the trash for a day." : words,
         back,
         el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),
       ),

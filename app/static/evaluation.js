@@ -1,5 +1,6 @@
 // The Evaluation page: stored reports; one of them with the runs behind each figure, and published figures apart.
 
+import { command } from "./command.js";
 import { byId, el, put, svg } from "./dom.js";
 import { count, plain, plural, when } from "./format.js";
 import * as keys from "./keys.js";
@@ -45,7 +46,7 @@ class Evaluation extends Place {
   list(reports) {
     this.head("Evaluation", reports.length ? [plural(reports.length, "report")] : [], []);
     if (!reports.length) {
-      const state = el("div", { class: "wb-state" }, el("h2", { text: "No report yet" }), el("p", { text: "Measure orchestrators on a suite from a terminal; the report comes here." }), el("code", { text: COMMAND }));
+      const state = el("div", { class: "wb-state" }, el("h2", { text: "No report yet" }), el("p", { text: "Measure orchestrators on a suite from a terminal; the report comes here." }), command(COMMAND));
       put(byId("evaluation"), el("section", { class: "wb-panel" }, state));
       return;
     }
@@ -71,7 +72,7 @@ class Evaluation extends Place {
     put(
       byId("evaluation"),
       report.blocks.map((block) => el("section", { class: "wb-panel" }, block.title ? el("h2", { text: plain(block.title) }) : null, block.sheets.map((one) => sheet(one, block.title ? "h3" : "h2")), notes(block.notes))),
-      report.command ? el("p", { class: "wb-note" }, el("code", { text: report.command }), ` on ${report.machine}`) : null,
+      report.command ? el("p", { class: "wb-note" }, command(report.command), ` on ${report.machine}`) : null,
       report.published ? published(report.published) : null,
     );
   }

@@ -136,7 +136,7 @@ export class ForkCard {
       labelled("Prices", this.prices),
       labelled("Turns at most", this.maxTurns),
       el("fieldset", {}, el("legend", { text: "Goals, 0 to 1" }), GOALS.map(weigh)),
-      el("fieldset", {}, el("legend", { text: "Tools, weights from -1 to 1" }), this.tools.map((one) => one.node)),
+      el("fieldset", {}, el("legend", { text: "Tools, weights from \u22121 to 1" }), this.tools.map((one) => one.node)),
       labelled("In that turn", this.call),
       this.arguments,
       el("p", { class: "wb-note", text: "Earlier turns are kept as they were; limits and the bill count them too." }),

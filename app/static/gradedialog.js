@@ -1,6 +1,7 @@
 // One verdict of a person for several runs, and the lines that have a check or a judge grade them from a terminal.
 
 import { byId, el, put } from "./dom.js";
+import { icon } from "./icons.js";
 import { plural } from "./format.js";
 import { NAME, VERDICTS } from "./gradecard.js";
 import { keep, kept } from "./keeping.js";
@@ -8,9 +9,10 @@ import { keep, kept } from "./keeping.js";
 /** Ask what a person says of these runs; resolves with `{ by, outcome, reason }` or null. */
 export function askVerdict(ids) {
   const dialog = byId("ask");
-  const field = (label, value, more) => el("input", { type: "text", value, placeholder: label, "aria-label": label, ...more });
-  const name = field("Your name", kept(NAME, ""), { maxlength: 80, autocomplete: "name" });
-  const reason = field("Why (optional)", "", { maxlength: 2000, autocomplete: "off" });
+  const field = (value, more) => el("input", { type: "text", value, ...more });
+  const labelled = (words, input) => el("label", { class: "rc-field" }, el("span", { text: words }), el("span", { class: "wb-in" }, input));
+  const name = field(kept(NAME, ""), { maxlength: 80, autocomplete: "name" });
+  const reason = field("", { maxlength: 2000, autocomplete: "off" });
   const said = el("p", { class: "wb-note", role: "status" });
   return new Promise((resolve) => {
     const close = (value) => {
@@ -30,23 +32,22 @@ export function askVerdict(ids) {
     put(
       dialog,
       el("h2", { id: "ask-title", text: `Grade ${plural(ids.length, "run")}` }),
-      el("label", { class: "wb-in" }, name),
-      el("label", { class: "wb-in" }, reason),
+      labelled("Your name", name),
+      labelled("Why (optional)", reason),
       el(
         "div",
-        { class: "rc-ask", role: "group", "aria-label": "Your verdict" },
+        { class: "rc-verdicts", role: "group", "aria-label": "Your verdict" },
         VERDICTS.map(([outcome, text]) =>
           el("button", { class: "wb-btn", type: "button", text, on: { click: () => give(outcome) } }),
         ),
       ),
       said,
-      el("p", { class: "wb-note", text: "By a check or by a judge, from a terminal; each copies its line:" }),
+      el("p", { class: "wb-note rc-terminal", text: "By a check or by a judge, from a terminal; each copies its line:" }),
+      el("div", { class: "rc-verdicts" }, line("By a check", ids, "auto", said), line("By a judge", ids, "model:NAME", said)),
       el(
         "div",
         { class: "rc-ask" },
-        line("By a check", ids, "auto", said),
-        line("By a judge", ids, "model:NAME", said),
-        el("button", { class: "wb-btn ghost", type: "button", text: "Cancel", on: { click: () => close(null) } }),
+        el("button", { class: "wb-btn", type: "button", text: "Cancel", on: { click: () => close(null) } }),
       ),
     );
     dialog.addEventListener("close", () => resolve(null), { once: true });
@@ -70,5 +71,5 @@ function line(title, ids, by, said) {
       said.textContent = text; // no clipboard but on https and localhost: it can be copied by hand
     }
   };
-  return el("button", { class: "wb-btn ghost", type: "button", title: text, text: title, on: { click: copy } });
+  return el("button", { class: "wb-btn sm", type: "button", title: text, on: { click: copy } }, icon("copy", true), title);
 }

@@ -1,5 +1,6 @@
 // The MCP servers of Tools & prices: what each offers, how it is, and how to be rid of it.
 
+import { command } from "./command.js";
 import { byId, el, put } from "./dom.js";
 import { count, plain, seconds, unknown } from "./format.js";
 import { Refused, deleteJson, getJson, postJson } from "./server.js";
@@ -143,7 +144,7 @@ function nothing() {
     "p",
     { class: "wb-note tp-none" },
     "None yet. A terminal adds one: ",
-    el("code", { text: "orchestra tools add-mcp NAME -- COMMAND" }),
+    command("orchestra tools add-mcp NAME -- COMMAND"),
     ". Its tools then stand in the catalogue.",
   );
 }

@@ -1,9 +1,13 @@
-// What stands in the place of turns: a run that waits in the queue, that is on its way, or that is not there.
+// What stands in the place of content: a run that waits in the queue, that is on its way, or something that is not there.
 
 import { el } from "./dom.js";
 import { count, fullSentence, plain } from "./format.js";
 
-function placard(title, words, ...actions) {
+const MOST_NAME = 80;
+const brief = (name) => (name.length > MOST_NAME ? `${name.slice(0, MOST_NAME)}…` : name);
+
+/** A title, one sentence, and what can be done next, in a row. */
+export function placard(title, words, ...actions) {
   return el(
     "div",
     { class: "wb-state lv-empty" },
@@ -28,7 +32,7 @@ export const loading = () => el("div", { class: "lv-loading", "aria-hidden": "tr
 const skeleton = () => el("div", { class: "wb-skel lv-late" });
 
 /** Why a link may lead to no run. */
-export const nowhere = (id) => `Nothing here is called ${plain(id)}. It was deleted, or the link is from another machine.`;
+export const nowhere = (id) => `Nothing here is called \u201c${brief(plain(id))}\u201d. It was deleted, or the link is from another machine.`;
 
 /** A run that is not there, and where to go instead. */
 export function missing(title, message) {

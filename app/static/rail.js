@@ -196,7 +196,8 @@ function entryOf({ bill, setting, finished, stop, outcome, took, timed }) {
   };
 }
 
-const money = (view) => (view.kind === "known" ? el("span", { text: fineUsd(view.usd) }) : cost(view));
+/** What a run came to, as its bill sums it up: only a call is told to be free. */
+const money = (view) => (view.usd === null || view.usd === undefined ? cost(view) : el("span", { text: fineUsd(view.usd) }));
 
 function facts(entry) {
   if (!entry) return "…";

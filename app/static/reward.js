@@ -1,10 +1,12 @@
 // The Reward page: a group of rollouts, every weight to move, both arithmetics beside each other. Nothing is asked of
 // the server while a fader moves: rewardmath.js does what the library does.
 
+import { command } from "./command.js";
 import { byId, el, put, svg } from "./dom.js";
 import { fullSentence, plain, plural } from "./format.js";
 import { simulatedBadge } from "./marks.js";
 import { startMenus } from "./menus.js";
+import { placard } from "./placards.js";
 import { Charts } from "./rewardcharts.js";
 import { EXAMPLE } from "./rewardexample.js";
 import { Lab } from "./rewardlab.js";
@@ -99,7 +101,7 @@ class Reward {
           "p",
           { class: "wb-note" },
           "A group is one task played several times: ",
-          el("code", { text: "orchestra run … --group 4" }),
+          command("orchestra run … --group 4"),
           ", or runs that you group in Trajectories.",
         ),
         list,
@@ -112,11 +114,9 @@ class Reward {
 
   gone(error) {
     this.blank(
-      el(
-        "div",
-        { class: "wb-state lv-empty" },
-        el("h2", { text: error.mayPass ? "The group could not be read" : "This is no group that can be compared" }),
-        el("p", { text: fullSentence(plain(error.message)) }),
+      placard(
+        error.mayPass ? "The group could not be read" : "This is no group that can be compared",
+        fullSentence(plain(error.message)),
         error.mayPass ? el("button", { class: "wb-btn", type: "button", text: "Try again", on: { click: () => this.again() } }) : null,
         el("a", { class: "wb-btn primary", href: "/reward?example", text: "Open the worked example" }),
         el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" }),

@@ -213,7 +213,7 @@ function number(bar, start, width, y, failed, labelled, next) {
 
 function nowLine(run, x, bottom, width) {
   const word = !run.finished ? "now" : run.stop === "cancelled" ? "stopped" : "ended";
-  const left = x > width - 60;
+  const left = x + 4 + DIGIT * word.length > width;
   const text = svg("text", {
     class: "wb-now-word",
     x: left ? x - 4 : x + 4,

@@ -43,7 +43,8 @@ function some(list, items, draw) {
 }
 
 function ledger({ rows, table }) {
-  const heads = ["Turn", "Payee", "In", "Out", "Cached", "Seconds", "Cost", "Price row"];
+  const tokens = rows.some((row) => row.usage) ? ["In", "Out", "Cached"] : []; // nobody here is paid by the token
+  const heads = ["Turn", "Payee", ...tokens, "Seconds", "Cost", "Price row"];
   const body = el("tbody");
   const numbers = new Set(["In", "Out", "Cached", "Seconds", "Cost"]);
   const head = heads.map((name) => el("th", { class: numbers.has(name) ? "n" : null, scope: "col", text: name }));
@@ -54,7 +55,7 @@ function ledger({ rows, table }) {
     el("thead", {}, el("tr", {}, head)),
     body,
   );
-  const [, more] = some(body, rows, attempt);
+  const [, more] = some(body, rows, (row) => attempt(row, tokens.length > 0));
   return el(
     "section",
     { class: "wb-panel", "aria-label": "Bill by attempt" },
@@ -85,7 +86,7 @@ function sourceLink(source) {
   return el("a", { class: "lv-link", href: text, target: "_blank", rel: "noopener noreferrer", text });
 }
 
-function attempt(row) {
+function attempt(row, tokens) {
   const number = (value, why = "not reported") =>
     el("td", { class: "n" }, value === null ? unknown(why) : count(value));
   const blank = () => el("td", { class: "n" });
@@ -101,9 +102,7 @@ function attempt(row) {
       {},
       el("td", { text: row.turn === null ? "" : String(row.turn) }),
       el("td", {}, el("span", { class: "lv-payee-name" }, kindBox(row.kind, row.payee), plain(row.title))),
-      usage ? number(usage.input_tokens) : blank(),
-      usage ? number(usage.output_tokens) : blank(),
-      usage ? number(usage.cached_tokens) : blank(),
+      tokens ? ["input_tokens", "output_tokens", "cached_tokens"].map((name) => (usage ? number(usage[name]) : blank())) : null,
       el("td", { class: "n" }, lasted(row.wall_s, (value) => value.toFixed(2))),
       el("td", { class: "n" }, cost(row.cost)),
       el(
@@ -114,7 +113,7 @@ function attempt(row) {
         row.row !== null && row.row !== row.priced_as ? el("small", { text: ` for ${plain(row.priced_as)}` }) : null,
       ),
     ),
-    notes.length ? el("tr", { class: "rc-flag" }, el("td"), el("td", { colspan: 7, text: notes.join(" · ") })) : null,
+    notes.length ? el("tr", { class: "rc-flag" }, el("td"), el("td", { colspan: tokens ? 7 : 4, text: notes.join(" · ") })) : null,
   ].filter(Boolean);
 }
 

@@ -1,13 +1,13 @@
 // The card of one entry: what an orchestrator reads of it beside what was measured, and trying it out.
 
 import { byId, el, put } from "./dom.js";
-import { asSentence, bytes, count, plain } from "./format.js";
+import { bytes, count, plain } from "./format.js";
 import { DescriptionCard } from "./description.js";
 import { EndpointTest } from "./endpointtest.js";
 import { icon } from "./icons.js";
 import { kindBox, simulatedBadge } from "./marks.js";
 import { Refused, getJson } from "./server.js";
-import { BUSY, alertOf, status, weightsWords } from "./toolmarks.js";
+import { BUSY, alertOf, reasonOf, status, weightsWords } from "./toolmarks.js";
 import { distribution, figures, whoCalls } from "./toolfigures.js";
 import { TryOut } from "./tryout.js";
 
@@ -105,7 +105,7 @@ export class ToolCard {
           })
         : null,
       row.off && !weights
-        ? el("div", { class: "wb-alert" }, icon("minus"), el("p", {}, el("b", { text: "Off. " }), asSentence(plain(row.off))))
+        ? el("div", { class: "wb-alert" }, icon("minus"), el("p", {}, el("b", { text: "Off. " }), reasonOf(row.off)))
         : null,
       weights ? this.weights(weights) : null,
     ];
@@ -205,7 +205,7 @@ function missing(picked) {
   return el(
     "div",
     { class: "wb-state" },
-    el("h2", { text: `There is no ${picked.role} ${plain(picked.id).slice(0, 80)}` }),
+    el("h2", { text: `There is no ${picked.role} \u201c${plain(picked.id).slice(0, 80)}\u201d` }),
     el("p", { text: "It may have been renamed, or its endpoint taken out of endpoints.toml." }),
     el("a", { class: "wb-btn", href: "/tools", text: "Show the catalogue" }),
   );

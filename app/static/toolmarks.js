@@ -9,8 +9,11 @@ const OPENER = /^(?:a|an|it|no|the|there|this)\b/;
 
 export const BUSY = new Set(["fetching", "checking"]);
 
+/** A reason of the server as it is read after other words. */
+export const reasonOf = (why) => plain(why).replace(OPENER, asSentence);
+
 export function alertOf(what, why) {
-  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${plain(what)} ` }), plain(why).replace(OPENER, asSentence)));
+  return el("div", { class: "wb-alert bad" }, icon("warn"), el("p", {}, el("b", { text: `${plain(what)} ` }), reasonOf(why)));
 }
 
 /** The remedy where the server failed or does not answer; null where it refused, which it would do again. */

@@ -17,6 +17,14 @@ const AGAIN_MS = 15_000;
 const SOON_MS = 2_500;
 const WEIGHTS_MS = 1_000;
 
+const stacked = matchMedia("(max-width: 1000px)");
+
+/** The card stands beside all the rest, or right below the catalogue: there by its place, so that Tab goes with the eye. */
+function placeCard() {
+  if (stacked.matches) byId("catalogue").closest("section").after(byId("card"));
+  else byId("card-place").append(byId("card"));
+}
+
 class Tools {
   constructor() {
     this.rows = [];
@@ -91,6 +99,7 @@ class Tools {
     clearTimeout(waiting);
     await this.mcp.load();
     await this.open();
+    if (stacked.matches && this.picked) byId("card").scrollIntoView({ block: "start" }); // what the link is about
   }
 
   drawTables() {
@@ -203,7 +212,7 @@ class Tools {
     event.preventDefault();
     const other = row.role === "tool" ? "orchestrator" : "tool";
     this.write({ [other]: null, [row.role]: row.id });
-    if (matchMedia("(max-width: 1000px)").matches) {
+    if (stacked.matches) {
       byId("card").scrollIntoView({ block: "start" });
       byId("card").focus({ preventScroll: true });
     }
@@ -212,6 +221,8 @@ class Tools {
 
 export async function start() {
   const tools = new Tools();
+  placeCard();
+  stacked.addEventListener("change", placeCard);
   keys.start({
     j: { words: "next entry", run: () => tools.catalogue.step(1) },
     k: { words: "entry before", run: () => tools.catalogue.step(-1) },

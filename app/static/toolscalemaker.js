@@ -1,5 +1,6 @@
 // Making tasks: where there are none, the command that makes them, and the same in the background with its progress.
 
+import { command } from "./command.js";
 import { el, put } from "./dom.js";
 import { plain } from "./format.js";
 import { icon } from "./icons.js";
@@ -23,7 +24,7 @@ export class Maker {
       "section",
       { class: "wb-panel wb-state", "aria-label": "No tasks" },
       el("h3", { text: "There are no tasks of this domain yet" }),
-      el("p", {}, "Make them with ", el("code", { class: "wb-mono", text: `orchestra synth --domains ${plain(domain)} --n 20` }), ", or here:"),
+      el("p", {}, "Make them with ", command(`orchestra synth --domains ${plain(domain)} --n 20`), ", or here:"),
       this.form(domain, 20),
     );
   }

@@ -25,8 +25,10 @@ export function start(page) {
     ask();
     addEventListener("focus", ask);
   }
-  // The bottom bar of a narrow screen scrolls when there are more pages than fit.
-  document.querySelector('.wb-tabbar [aria-current="page"]')?.scrollIntoView({ inline: "center", block: "nearest" });
+  // The bottom bar of a narrow screen scrolls when there are more pages than fit; it has a size once its style is there.
+  const bar = document.querySelector(".wb-tabbar");
+  const showCurrent = () => bar.querySelector('[aria-current="page"]')?.scrollIntoView({ inline: "center", block: "nearest" });
+  new ResizeObserver(showCurrent).observe(bar);
   if (document.querySelector('meta[name="wb-login"]')) offerLogout();
 }
 

@@ -14,6 +14,9 @@ function reachWords(low, high, unit) {
   return `± ${unit === "share" ? `${(100 * reach).toFixed(1)} pts` : UNITS[unit].text(reach)}`;
 }
 
+const LETTER = 11; // px that a letter needs
+const endOf = (run) => [...run.smooth].reverse().find(([, value]) => value !== null);
+
 /** One figure over the steps, of one run or of several side by side. */
 export class Curve {
   /** `get(row)` is the figure; `mark` a target to draw; `pick(step)` hears a click; `hover(step or null)` the pointer. */
@@ -79,6 +82,7 @@ export class Curve {
       before?.value === null || before?.value === undefined ? null : [line(before.value, "tn-ref"), svg("title", { text: before.name })],
       this.target === null ? null : [line(this.target, "tn-target"), svg("text", { class: "tn-targettext", x: LEFT + 4, y: this.y(this.target) - 4, text: `target ${text(this.target)}` })],
       this.runs.map((run, at) => this.lines(run, runs[at])),
+      this.letters(runs),
       this.cursor,
     );
     this.setCursor(null);
@@ -100,15 +104,28 @@ export class Curve {
   }
 
   lines(run, { look = "", letter = null, odd = [] }) {
-    const end = [...run.smooth].reverse().find(([, value]) => value !== null);
+    const end = endOf(run);
     return [
       run.edges.length ? svg("path", { class: `tn-between95 ${look}`, d: `${this.path(run.edges)}z` }) : null,
       run.noisy ? svg("path", { class: `tn-raw ${look}`, d: this.path(run.raw) }) : null,
       svg("path", { class: `tn-line ${look}`, d: this.path(run.smooth) }),
       end ? svg("circle", { class: `tn-end ${look}`, cx: this.x(end[0]), cy: this.y(end[1]), r: letter ? 2.5 : 3.5 }) : null,
-      end && letter ? svg("text", { class: "ink b", x: Math.min(this.x(end[0]) + 5, WIDE - 8), y: this.y(end[1]) + 4, text: letter }) : null,
       odd.map((step) => svg("path", { class: "tn-odd", d: `M${this.x(step) - 4} ${BASE - 9}l8 8m0 -8l-8 8` }, svg("title", { text: `step ${step}: not a number` }))),
     ];
+  }
+
+  /** The letters of runs beside the ends of their lines, below each other where the ends meet. */
+  letters(runs) {
+    const marks = this.runs.flatMap((run, at) => {
+      const end = runs[at].letter ? endOf(run) : null;
+      return end ? [{ text: runs[at].letter, x: Math.min(this.x(end[0]) + 5, WIDE - 8), y: this.y(end[1]) + 4 }] : [];
+    });
+    marks.sort((a, b) => a.y - b.y);
+    marks.forEach((mark, at) => {
+      const above = marks.slice(0, at).findLast((other) => Math.abs(other.x - mark.x) < LETTER);
+      if (above) mark.y = Math.max(mark.y, above.y + LETTER);
+    });
+    return marks.map(({ text, x, y }) => svg("text", { class: "ink b", x, y, text }));
   }
 
   path(points) {

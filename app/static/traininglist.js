@@ -118,7 +118,7 @@ export class RunList {
         { scope: "row" },
         this.page.link({ ...OF_A_RUN, run: run.id }, { class: "tn-name" }, plain(run.title)),
         run.simulated ? simulatedBadge(true) : null,
-        el("small", { class: "tn-where", title: plain(run.folder), text: whereWords(run) }),
+        el("small", { class: "tn-where", title: plain(run.folder) }, whereWords(run)),
       ),
       el("td", {}, stateChip(run.state), run.alarms ? el("span", { class: "tn-alarms", title: "Steps with an alarm" }, icon("warn", true), ` ${run.alarms}`) : null, run.message && !GOING.has(run.state) ? el("span", { class: "wb-note tn-why", title: plain(run.message), text: plain(run.message) }) : null),
       el("td", { class: "n" }, progress(run)),
@@ -217,10 +217,11 @@ export class RunList {
 }
 
 /** Below a run's name: what it trains and since when, or where it lies. */
+/** Where it lies or what it is, and when it began, which stays in one line. */
 function whereWords(run) {
   if (run.id.startsWith("shipped:")) return "ships with the workbench";
   const place = run.id === run.title ? run.config.scale : run.folder;
-  return [place, run.started_at ? when(run.started_at) : null].filter(Boolean).map(plain).join(" · ");
+  return [plain(place ?? ""), run.started_at ? [place ? " · " : "", el("span", { text: when(run.started_at) })] : null];
 }
 
 function progress(run) {

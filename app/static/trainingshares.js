@@ -4,7 +4,11 @@ import { el, put, svg } from "./dom.js";
 import { plain } from "./format.js";
 import { stepTicks, thinned } from "./trainingfigures.js";
 
-const [W2, H2, L2, R2, T2, B2] = [660, 186, 42, 486, 24, 158];
+const [H2, L2, T2, B2] = [186, 42, 24, 158];
+const WIDE = { width: 660, right: 486 };
+const NARROW = { width: 344, right: 336 }; // a phone's: the names stand below, in two columns
+const LINE = 18;
+const narrow = matchMedia("(max-width: 760px)");
 
 /** Names in a column at their bands, moved apart where they would stand on each other. */
 function placed(bands) {
@@ -15,20 +19,25 @@ function placed(bands) {
   return spots;
 }
 
+/** Names in two columns below the axis, from the top band down. */
+const below = (bands) =>
+  [...bands].reverse().map((band, n) => ({ ...band, left: L2 - 30 + (n % 2) * 164, at: H2 + 8 + LINE * Math.floor(n / 2) }));
+
 /** Bands that fill the height: bars for samples, areas for calls. */
 export class Shares {
   /** `bars` draws a bar a step. `bands(row)` gives `[{ name, look, share }]` from the bottom up, the same names in every row. */
   constructor({ title, words, bars, bands, pick = null, hover = null }) {
     Object.assign(this, { title, bars, bands });
     this.said = el("p", { text: words });
-    this.chart = svg("svg", { class: "wb-chart tn-shares", viewBox: `0 0 ${W2} ${H2}`, role: "img" });
+    this.chart = svg("svg", { class: "wb-chart tn-shares", role: "img" });
     this.scroll = el("div", { class: "tn-wide", tabindex: "0", role: "region", "aria-label": `${title}, chart` }, this.chart);
     this.node = el("section", { class: "wb-panel", "aria-label": title }, el("header", {}, el("h2", { text: title }), this.said), this.scroll);
     this.cursor = svg("line", { class: "tn-cursor", y1: T2, y2: B2 });
     this.names = svg("g", {});
+    narrow.addEventListener("change", () => this.last && this.draw(...this.last));
     const at = (event) => {
       const box = this.chart.getBoundingClientRect();
-      const share = (((event.clientX - box.left) / box.width) * W2 - L2) / (R2 - L2);
+      const share = (((event.clientX - box.left) / box.width) * this.form.width - L2) / (this.form.right - L2);
       return Math.min(this.end, Math.max(1, this.bars ? Math.ceil(share * this.end) : Math.round(share * this.end)));
     };
     if (pick) {
@@ -41,18 +50,23 @@ export class Shares {
     }
   }
 
+  get form() {
+    return narrow.matches ? NARROW : WIDE;
+  }
+
   x(step) {
-    return L2 + (step / this.end) * (R2 - L2);
+    return L2 + (step / this.end) * (this.form.right - L2);
   }
 
   draw(rows, end, alarms = []) {
+    this.last = [rows, end, alarms];
     this.rows = rows.filter((row) => this.bands(row).length);
     this.end = Math.max(1, end, rows.at(-1)?.step ?? 0);
     const y = (share) => B2 - share * (B2 - T2);
     put(
       this.chart,
       [0, 0.5, 1].map((share) => [
-        svg("line", { class: "g", x1: L2, x2: R2, y1: y(share), y2: y(share) }),
+        svg("line", { class: "g", x1: L2, x2: this.form.right, y1: y(share), y2: y(share) }),
         svg("text", { x: L2 - 6, y: y(share) + 4, "text-anchor": "end", text: `${100 * share} %` }),
       ]),
       stepTicks(this.end, 6).map((step) => svg("text", { x: this.x(step), y: B2 + 16, "text-anchor": "middle", text: String(step) })),
@@ -63,6 +77,8 @@ export class Shares {
     );
     this.setCursor(null);
     const last = this.rows.at(-1);
+    const named = narrow.matches && last ? LINE * Math.ceil(this.bands(last).length / 2) + 6 : 0;
+    this.chart.setAttribute("viewBox", `0 0 ${this.form.width} ${H2 + named}`);
     const parts = last ? this.bands(last).map((band) => `${band.name} ${Math.round(100 * band.share)} %`) : ["nothing yet"];
     this.chart.setAttribute("aria-label", plain(`${this.title}${last ? ` at step ${last.step}` : ""}: ${parts.join(", ")}`));
   }
@@ -110,7 +126,7 @@ export class Shares {
     const [a, b] = [this.x(from - 1), Math.max(this.x(to), this.x(from - 1) + 3)];
     return [
       svg("path", { class: "tn-bracket", d: `M${a} ${T2 - 1}v-5H${b}v5` }),
-      text ? svg("text", { class: "ink", x: Math.min(Math.max((a + b) / 2, 90), R2 - 60), y: T2 - 11, "text-anchor": "middle", text: plain(text) }) : null,
+      text ? svg("text", { class: "ink", x: Math.min(Math.max((a + b) / 2, 90), this.form.right - 60), y: T2 - 11, "text-anchor": "middle", text: plain(text) }) : null,
     ];
   }
 
@@ -123,11 +139,12 @@ export class Shares {
     this.cursor.setAttribute("x2", x);
     if (!row) return put(this.names);
     const bands = this.stacked([row]).map((band) => ({ ...band, middle: B2 - ((band.from + band.to) / 2) * (B2 - T2) }));
+    const spots = narrow.matches ? below(bands) : placed(bands).map((band) => ({ ...band, left: WIDE.right + 12 }));
     return put(
       this.names,
-      placed(bands).map((band) => [
-        svg("rect", { class: `tn-band ${band.look}`, "fill-opacity": band.fade ?? 1, x: R2 + 12, y: band.at - 5, width: 10, height: 10, rx: 2 }),
-        svg("text", { class: "ink", x: R2 + 27, y: band.at + 4 }, `${plain(band.name).slice(0, 24)} `, svg("tspan", { class: "b", text: `${Math.round(100 * band.share)} %` })),
+      spots.map(({ look, fade, name, share, left, at }) => [
+        svg("rect", { class: `tn-band ${look}`, "fill-opacity": fade ?? 1, x: left, y: at - 5, width: 10, height: 10, rx: 2 }),
+        svg("text", { class: "ink", x: left + 15, y: at + 4 }, `${plain(name).slice(0, 24)} `, svg("tspan", { class: "b", text: `${Math.round(100 * share)} %` })),
       ]),
     );
   }

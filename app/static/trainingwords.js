@@ -80,11 +80,13 @@ export function toolBands(rows, kinds) {
   const total = (name) => rows.reduce((all, row) => all + (row.tool_shares[name] ?? 0), 0);
   const order = ["basic", "domain", "specialist", "generalist"];
   const kindOf = (name) => kinds[name] ?? "orch";
-  const shown = [...names].sort((a, b) => total(b) - total(a)).slice(0, MOST_TOOLS);
+  const alike = {};
+  const told = (name) => (alike[kindOf(name)] = (alike[kindOf(name)] ?? 0) + 1) <= FADES.length; // a look for each, no more
+  const shown = [...names].sort((a, b) => total(b) - total(a)).filter(told).slice(0, MOST_TOOLS);
   shown.sort((a, b) => order.indexOf(kindOf(a)) - order.indexOf(kindOf(b)) || total(a) - total(b));
   const looks = shown.map((name) => {
-    const alike = shown.filter((other) => kindOf(other) === kindOf(name)).reverse();
-    return { name, words: toolWords(name), look: `t-${kindOf(name)}`, fade: FADES[Math.min(FADES.length - 1, alike.indexOf(name))] };
+    const before = shown.filter((other) => kindOf(other) === kindOf(name)).reverse();
+    return { name, words: toolWords(name), look: `t-${kindOf(name)}`, fade: FADES[before.indexOf(name)] };
   });
   return {
     many: false,
@@ -92,7 +94,7 @@ export function toolBands(rows, kinds) {
       const parts = looks.map(({ name, words, look, fade }) => ({ name: words, look, fade, share: row.tool_shares[name] ?? 0 }));
       const rest = 1 - parts.reduce((all, part) => all + part.share, 0);
       if (!Object.keys(row.tool_shares).length) return [];
-      return names.length > shown.length ? [...parts, { name: "others", look: "t-orch", share: Math.max(0, rest) }] : parts;
+      return names.length > shown.length ? [...parts, { name: "others", look: "t-others", share: Math.max(0, rest) }] : parts;
     },
   };
 }
