@@ -49,8 +49,8 @@ format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-notebooks: $(VENV)/app.stamp ## Open JupyterLab in notebooks/
-	ORCHESTRA_HOME="$${ORCHESTRA_HOME:-$(CURDIR)/.orchestra}" $(BIN)/jupyter lab --notebook-dir=notebooks
+notebooks: $(VENV)/app.stamp ## Open JupyterLab in notebooks/ (ARGS="--allow-root" for root)
+	ORCHESTRA_HOME="$${ORCHESTRA_HOME:-$(CURDIR)/.orchestra}" $(BIN)/jupyter lab --notebook-dir=notebooks $(ARGS)
 
 clean: ## Remove the environment and caches; runs and weights stay
 	rm -rf $(VENV) $(VLLM) $(AUDIT) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
