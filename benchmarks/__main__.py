@@ -74,7 +74,7 @@ BENCHMARKS = (
     Benchmark(name="recorded_routers", claims=False),
     Benchmark(name="ablation", claims=False),
     Benchmark(name="routers", claims=False, long="it takes minutes"),
-    Benchmark(name="soak", long="it takes six minutes"),
+    Benchmark(name="soak", long="it takes seven minutes"),
     Benchmark(name="learning", long="it takes six minutes of CPU"),
     Benchmark(name="embedded", claims=False, long="it takes minutes", options=_afresh_at_home, missing=_no_weights),
 )

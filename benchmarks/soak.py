@@ -1,6 +1,6 @@
 """Load and faults: what the workbench keeps, tells and goes on with while something breaks or much comes at once.
 
-    python -m benchmarks.soak                       # all scenarios, under six minutes on two quiet cores
+    python -m benchmarks.soak                       # all scenarios, some seven minutes on two quiet cores
     python -m benchmarks.soak --only killed disk
     python -m benchmarks.soak --scale full --json   # 100 kills, 1,000 runs queued, what two do in an hour, …
     python -m benchmarks.soak --scale full --only browsers --paced   # and that hour by the clock
