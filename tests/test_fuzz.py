@@ -121,6 +121,19 @@ def test_a_damaged_member_of_an_archive_and_a_name_that_is_no_text_in_a_table_ar
         TARGETS["toolscale_table"].read(table.replace(b"weather", b"weath\xe1r"))
 
 
+@pytest.mark.parametrize(("mark", "flags", "name", "says"), [
+    (b"PK\x01\x02", 8, 46, "no whole zip archive"), (b"PK\x03\x04", 6, 30, "cannot be unpacked"),
+])  # fmt: skip
+def test_a_member_whose_name_is_said_to_be_utf_8_and_is_not_is_refused(mark, flags, name, says):
+    """In the archive's directory, and at the member itself."""
+    archive = bytearray((CORPUS / "inspect" / "archive").read_bytes())
+    entry = archive.index(mark)
+    archive[entry + flags + 1] |= 0x08
+    archive[entry + name] = 0x8B
+    with pytest.raises(BadInput, match=says):
+        TARGETS["inspect"].read(bytes(archive))
+
+
 def test_a_record_that_contradicts_itself_is_not_taken_for_a_run(tmp_path):
     row = json.loads((CORPUS / "messages" / "recorded").read_bytes())
     row["trajectory"]["turns"][0]["calls"] = []

@@ -29,8 +29,9 @@ else:  # inspect_ai compresses with Zstandard, which older standard libraries ca
 
 _NOT_UNPACKED = (
     RuntimeError, NotImplementedError, OSError, EOFError, zipfile.BadZipFile, zlib.error, LZMAError, zstd.ZstdError,
+    UnicodeDecodeError,
 )  # fmt: skip
-"""What a member that is damaged, locked with a password or packed in an unknown way raises."""
+"""What a member that is damaged, misnamed, locked with a password or packed in an unknown way raises."""
 ZIP = b"PK\x03\x04"
 SCHEMA = 2
 """The newest schema of logs that is known here."""
@@ -60,7 +61,8 @@ def _zipped(file: Path, now: datetime) -> Iterator[Row]:
             for name in names:
                 if name.startswith("samples/") and name.endswith(".json"):
                     yield _row(lambda name=name: _member(archive, name), name, evaluation, file, now)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:  # also a version of zip that is still to come
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
+        # Also a version of zip that is still to come, and a name that is said to be UTF-8 and is not.
         raise BadInput(f"{file} is no whole zip archive ({error}); copy it again from where it was written") from None
 
 
