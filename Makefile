@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 7860
 MINUTES ?= 1
+# Tests and commands start Python hundreds of times: what is compiled is kept, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help app test check audit docs bench fuzz gpu vllm-check format notebooks clean

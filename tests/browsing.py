@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -13,16 +14,23 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+BLANK = "about:blank"
+DESK = {"width": 1280, "height": 720}
 
 
 @contextmanager
 def chromium():
+    """A browser whose own context keeps what it has fetched and compiled, as that of a user does.
+
+    A private context (`new_context`) begins anew: each of its pages takes two to four times the processor's time.
+    """
     if CHROMIUM is None:
         pytest.skip("no Chromium here: set CHROMIUM, or install it with scripts/system-packages.sh")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield browser
-        browser.close()
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        args = ["--no-sandbox", "--disable-dev-shm-usage"]
+        context = playwright.chromium.launch_persistent_context(profile, executable_path=CHROMIUM, args=args)
+        yield context.browser
+        context.close()
 
 
 @contextmanager
@@ -45,38 +53,85 @@ def served(workbench, **options):
 
 
 @contextmanager
-def watched(context, base_url, *, expected):
+def watched(context, base_url, *, expected, begin=None):
     """A function that opens a path and waits until its page has filled itself; at the end nothing may be wrong.
 
-    `expected` matches what Chromium logs by itself for requests that a test wants refused.
+    `expected` matches what Chromium logs by itself for requests that a test wants refused. `begin` makes a page;
+    without it that is a new one of the context.
     """
     wrong = []
+    heard = {
+        "pageerror": lambda error: wrong.append(f"error: {error}"),
+        "console": lambda line: line.type == "error" and expected.search(line.text) is None and wrong.append(line.text),
+        "request": lambda r: r.url.startswith((base_url, "data:", "blob:")) or wrong.append(f"asked {r.url}"),
+    }
+    pages = []
 
     def opened(path="/", in_context=None):
-        page = (in_context or context).new_page()
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on(
-            "console",
-            lambda line: line.type == "error" and expected.search(line.text) is None and wrong.append(line.text),
-        )
-        page.on("request", lambda r: r.url.startswith((base_url, "data:", "blob:")) or wrong.append(f"asked {r.url}"))
+        page = in_context.new_page() if in_context else (begin or context.new_page)()
+        pages.append(page)
+        for event, hear in heard.items():
+            page.on(event, hear)
         page.goto(base_url + path)
         page.wait_for_selector("#wb[data-ready]", timeout=30_000)
         return page
 
     yield opened
+    for page in pages:
+        for event, hear in heard.items():
+            page.remove_listener(event, hear)
     assert wrong == [], wrong
 
 
 @contextmanager
-def narrow_page(browser, base_url, *, expected):
-    """A function that leads one page from path to path, each time as wide as a phone and dark.
+def visited(browser, base_url, *, expected, viewport=DESK, **media):
+    """What `watched` yields, for one who comes to the browser's own context for the first time.
 
-    A view more is a navigation, at half the cost of a page more; what `watched` says holds for all of them.
+    Nothing of earlier visits is there but what Chromium compiled. The first page is one that an earlier visit left,
+    where there is one: its process runs already.
     """
+    context = browser.contexts[0]
+    mine = []
+
+    def begin():
+        left = [] if mine else [page for page in context.pages if page.url == BLANK]
+        page = left[0] if left else context.new_page()
+        if not mine:
+            page.goto(f"{base_url}/wb/mark.svg")  # of the same origin, and it keeps nothing
+            page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        mine.append(page)
+        page.set_viewport_size(viewport)
+        page.emulate_media(**{"color_scheme": "light", "reduced_motion": "no-preference", **media})
+        return page
+
+    before = set(context.pages)
+    context.clear_cookies()
+    try:
+        with watched(context, base_url, expected=expected, begin=begin) as opened:
+            yield opened
+    finally:
+        context.unroute_all(behavior="ignoreErrors")
+        context.clear_permissions()
+        for page in set(context.pages) - before - set(mine[:1]):
+            page.close()
+        for page in mine[:1]:
+            leave(page)
+
+
+def leave(page):
+    """Make a page of the browser's own context one that the next visit may begin with."""
+    if not page.is_closed():
+        page.unroute_all(behavior="ignoreErrors")
+        page.mouse.move(0, 0)
+        page.goto(BLANK)
+
+
+@contextmanager
+def narrow_page(browser, base_url, *, expected):
+    """A function that leads one page from path to path, each time as wide as a phone and dark."""
     size = {"width": 390, "height": 844}
-    context = browser.new_context(viewport=size, color_scheme="dark", reduced_motion="reduce")
-    with watched(context, base_url, expected=expected) as opened:
+    media = {"color_scheme": "dark", "reduced_motion": "reduce"}
+    with visited(browser, base_url, expected=expected, viewport=size, **media) as opened:
         page = None
 
         def led(path):
@@ -85,13 +140,12 @@ def narrow_page(browser, base_url, *, expected):
                 page = opened(path)
                 return page
             page.set_viewport_size(size)
-            page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+            page.emulate_media(**media)
             page.goto(base_url + path)
             page.wait_for_selector("#wb[data-ready]", timeout=30_000)
             return page
 
         yield led
-    context.close()
 
 
 LOOK = """async () => {

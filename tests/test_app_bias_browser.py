@@ -5,7 +5,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from browsing import served, violations, watched
+from browsing import served, violations, visited
 from episodes import trajectory
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
@@ -53,10 +53,8 @@ def address(browser, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(browser, address):
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    with watched(context, address, expected=EXPECTED) as opened:
+    with visited(browser, address, expected=EXPECTED, viewport={"width": 1440, "height": 900}) as opened:
         yield opened
-    context.close()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import served, violations, watched
+from browsing import served, violations, visited
 from playwright.sync_api import expect
 from scripted_workbench import ScriptedRoster
 
@@ -17,9 +17,7 @@ EXPECTED = re.compile(r"status of 40[04]|net::ERR_FAILED")
 
 @pytest.fixture
 def context(browser):
-    context = browser.new_context()
-    yield context
-    context.close()
+    return browser.contexts[0]
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +37,8 @@ def base_url(browser, workbench):
 
 
 @pytest.fixture
-def open_page(context, base_url):
-    with watched(context, base_url, expected=EXPECTED) as opened:
+def open_page(browser, base_url):
+    with visited(browser, base_url, expected=EXPECTED) as opened:
         yield opened
 
 
@@ -69,17 +67,21 @@ def test_a_task_runs_turn_by_turn_to_its_answer_and_bill(open_page):
     expect(page.locator("#run")).to_be_enabled()
 
 
-def test_frames_that_come_before_the_width_is_known_draw_no_score_yet(open_page, context):
+def test_frames_that_come_before_the_width_is_known_draw_no_score_yet(open_page, browser):
     page = open_page()
     run(page, "short")
     answered(page)
-    context.add_init_script(
+    slow = browser.new_context()
+    slow.add_init_script(
         """window.ResizeObserver = class extends ResizeObserver {
           constructor(heard) { super((...given) => setTimeout(() => heard(...given), 1500)); }
         };"""
     )
-    page = answered(open_page(f"/?run={run_id(page)}"))  # where a score of no width is drawn, Chromium logs errors
+    page = answered(
+        open_page(f"/?run={run_id(page)}", in_context=slow)
+    )  # where a score of no width is drawn, Chromium logs errors
     expect(page.locator("#score svg")).to_have_attribute("viewBox", re.compile(r"^0 0 [\d.]+ \d+$"))
+    slow.close()
 
 
 def test_escape_stops_the_run_and_says_what_is_kept(open_page):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from browsing import violations, watched
+from browsing import violations, visited
 from episodes import events, trajectory
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
@@ -36,10 +36,8 @@ def filled(workbench):
 @pytest.fixture(scope="module")
 def standing(browser, base_url):
     """One page for all that need no load of their own: it is Gradio's load that takes time."""
-    context = browser.new_context()
-    with watched(context, base_url, expected=EXPECTED) as opened:
+    with visited(browser, base_url, expected=EXPECTED) as opened:
         yield opened("/compare?a=run-a&b=run-b")
-    context.close()
 
 
 @pytest.fixture
@@ -149,7 +147,8 @@ def test_an_unknown_run_is_named_and_another_is_chosen(open_page):
     page = open_page("/compare?a=run-a&b=nope")
     expect(page.locator("#compare")).to_contain_text("B is not here")
     page.get_by_role("link", name="Choose another").click()
-    expect(page.locator("#compare")).to_contain_text("Choose what to compare with run-a", timeout=10_000)
+    expect(page.locator("#compare")).to_contain_text("Choose what to compare with", timeout=10_000)
+    expect(page.locator(".cp-known")).to_contain_text("run-a")
     page.locator(".cp-choice").first.click()
     expect(page.locator(".cp-deltas")).to_be_visible(timeout=10_000)
 

@@ -4,7 +4,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from browsing import served, violations, watched
+from browsing import served, violations, visited
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
 from test_app_evaluation import kept
@@ -34,12 +34,10 @@ def house(browser, tmp_path_factory):
         yield address, table
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def pages(browser, house):
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    with watched(context, house[0], expected=EXPECTED) as opened:
+    with visited(browser, house[0], expected=EXPECTED, viewport={"width": 1440, "height": 900}) as opened:
         yield opened
-    context.close()
 
 
 def test_the_list_leads_to_a_report_and_its_figures_to_their_runs(pages, house):
@@ -51,7 +49,6 @@ def test_the_list_leads_to_a_report_and_its_figures_to_their_runs(pages, house):
     figure.click()
     page.wait_for_url("**/trajectories?tag=ev-*&orchestrator=oracle")
     expect(page.get_by_text("[simulated").first).to_be_visible()
-    page.close()
 
 
 def test_published_figures_are_in_a_block_of_their_own(pages, house):
@@ -63,7 +60,6 @@ def test_published_figures_are_in_a_block_of_their_own(pages, house):
     with page.expect_download() as file:
         page.get_by_role("link", name="Report as a file").click()
     assert file.value.suggested_filename == f"{house[1]}.html"
-    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -75,7 +71,6 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(pages, house, scheme, wi
     page.wait_for_timeout(200)
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.close()
 
 
 def test_foreign_names_are_text_and_an_unknown_report_says_what_to_do(pages):
@@ -84,4 +79,3 @@ def test_foreign_names_are_text_and_an_unknown_report_says_what_to_do(pages):
     assert page.evaluate("window.hacked === undefined")
     page.goto(page.url + "?report=nothing")
     expect(page.get_by_role("alert")).to_contain_text("There is no report 'nothing'")
-    page.close()

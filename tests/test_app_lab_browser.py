@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import chromium, served, watched
+from browsing import chromium, served, visited
 from playwright.sync_api import expect
 from scripted_workbench import scripted_workbench
 
@@ -20,10 +20,8 @@ def site(tmp_path_factory):
 @pytest.fixture
 def opened(site):
     browser, url, _ = site
-    context = browser.new_context(base_url=url)
-    with watched(context, url, expected=NOTHING) as opened:
+    with visited(browser, url, expected=NOTHING) as opened:
         yield opened
-    context.close()
 
 
 def test_rollouts_are_one_group_and_one_of_them_is_replayed_and_forked(site, opened):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import served, violations, watched
+from browsing import served, violations, visited
 from playwright.sync_api import expect
 from scripted_workbench import ScriptedRoster
 
@@ -23,10 +23,8 @@ def base_url(browser, tmp_path_factory):
 
 @pytest.fixture
 def page(browser, base_url):
-    context = browser.new_context()
-    with watched(context, base_url, expected=NOTHING) as opened:
+    with visited(browser, base_url, expected=NOTHING) as opened:
         yield opened()
-        context.close()
 
 
 def run(page, task):
@@ -185,7 +183,7 @@ def test_why_names_the_chosen_the_runner_up_and_what_was_said(page):
 
 
 def test_who_comes_late_sees_the_runs_own_clock(page):
-    run(page, "slow one that is watched late")
+    run(page, "slow one that is visited late")
     page.wait_for_selector(".wb-turn.live [data-since]")
     page.wait_for_timeout(1500)
     page.reload()

@@ -5,7 +5,7 @@ import re
 from dataclasses import asdict, replace
 
 import pytest
-from browsing import violations, watched
+from browsing import violations, visited
 from episodes import TOOLS as PLAYED
 from episodes import trajectory
 from hypothesis import given, settings
@@ -67,10 +67,8 @@ def filled(workbench):
 @pytest.fixture(scope="module")
 def standing(browser, base_url):
     """One page for all that need no load of their own: it is Gradio's load that takes time."""
-    context = browser.new_context()
-    with watched(context, base_url, expected=EXPECTED) as opened:
+    with visited(browser, base_url, expected=EXPECTED) as opened:
         yield opened("/reward?example")
-    context.close()
 
 
 @pytest.fixture

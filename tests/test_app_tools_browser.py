@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import served, violations, watched
+from browsing import served, violations, visited
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
 from toolbench import ToolRoster, lab
@@ -25,10 +25,8 @@ def base_url(browser, tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser, base_url):
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    with watched(context, base_url, expected=EXPECTED) as opened:
+    with visited(browser, base_url, expected=EXPECTED, viewport={"width": 1440, "height": 900}) as opened:
         yield opened
-        context.close()
 
 
 def test_the_catalogue_says_what_is_on_and_why_not(open_page):
@@ -55,7 +53,7 @@ def test_a_card_is_reached_by_keyboard_and_by_its_address(open_page):
     page.goto(page.url.replace("local_search", "coder"))
     expect(page.locator("#reads")).to_contain_text("per million tokens")
     page.goto(page.url.replace("coder", "gone"))
-    expect(page.locator("#card")).to_contain_text("There is no tool gone")
+    expect(page.locator("#card")).to_contain_text("There is no tool “gone”")
 
 
 def test_the_text_that_is_read_follows_the_price_table(open_page):
@@ -182,7 +180,7 @@ def test_an_endpoint_of_ones_own_is_edited_and_removed_from_its_card(open_page):
         page.get_by_role("dialog").get_by_role("button", name="Remove").click()
         expect(page.locator("#catalogue")).not_to_contain_text("Edited <b>")
     page.goto(page.url.partition("?")[0] + "?orchestrator=bench/edited")
-    expect(page.locator("#card")).to_contain_text("There is no orchestrator bench/edited")
+    expect(page.locator("#card")).to_contain_text("There is no orchestrator “bench/edited”")
 
 
 def test_weights_are_fetched_from_the_card_and_told_as_they_come(open_page):

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from browsing import narrow_page, served, violations, watched
+from browsing import narrow_page, served, violations, visited
 from domain_workbench import domain_workbench
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE
@@ -32,10 +32,8 @@ def base_url(browser, tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, base_url):
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    with watched(context, base_url, expected=EXPECTED) as page:
+    with visited(browser, base_url, expected=EXPECTED, viewport={"width": 1440, "height": 900}) as page:
         yield page
-        context.close()
 
 
 def test_golden_calls_are_stepped_through_by_keys_and_the_state_follows(opened):

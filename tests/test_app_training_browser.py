@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from browsing import narrow_page, served, violations, watched
+from browsing import narrow_page, served, violations, visited
 from playwright.sync_api import expect
 from scripted_workbench import HOSTILE, scripted_workbench
 from training_folders import add_checkpoint, add_evaluation, add_final, run_folder
@@ -55,10 +55,8 @@ def make_folders(training):
 
 @pytest.fixture
 def opened(browser, site):
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    with watched(context, site[0], expected=EXPECTED) as page:
+    with visited(browser, site[0], expected=EXPECTED, viewport={"width": 1440, "height": 900}) as page:
         yield page
-        context.close()
 
 
 def ready(page):
@@ -188,13 +186,11 @@ def test_what_went_wrong_is_said_and_never_markup(opened):
 
 def test_nothing_trained_yet_tells_how_to_begin(browser, tmp_path, monkeypatch):
     with served(scripted_workbench(tmp_path)) as address:
-        context = browser.new_context()
         monkeypatch.setattr(conducting, "SHIPPED", tmp_path / "nothing ships")
-        with watched(context, address, expected=EXPECTED) as opened:
+        with visited(browser, address, expected=EXPECTED) as opened:
             page = opened("/training")
             expect(page.get_by_role("region", name="No runs")).to_contain_text("orchestra train configs/tiny.toml")
             assert violations(page) == []
-        context.close()
 
 
 PLACES = (
