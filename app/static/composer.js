@@ -1,7 +1,7 @@
 // What the user asks for: task, orchestrator and protocol, wishes, limits, prices. Remembered in this browser.
 
 import { byId, el, put } from "./dom.js";
-import { plain } from "./format.js";
+import { asSentence, plain } from "./format.js";
 import { Refused, getJson, runPath } from "./server.js";
 import { preferenceOf, weightsOf } from "./rewardlink.js";
 import { Saying } from "./saying.js";
@@ -182,7 +182,7 @@ export class Composer {
   refuse(message) {
     const node = byId("refusal");
     node.hidden = !message;
-    node.textContent = message ? plain(message) : "";
+    node.textContent = message ? asSentence(plain(message)) : "";
   }
 
   /** A task, with the answer that is expected of it. */

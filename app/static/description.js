@@ -4,7 +4,7 @@ import { el, put } from "./dom.js";
 import { count, plain, plural, seconds, unknown, usd } from "./format.js";
 import { simulatedBadge } from "./marks.js";
 import { Refused, getJson, postJson, putJson } from "./server.js";
-import { alertOf } from "./toolmarks.js";
+import { again, alertOf } from "./toolmarks.js";
 
 const MOST = 700;
 
@@ -26,7 +26,7 @@ export class DescriptionCard {
       this.draw();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      put(this.body, alertOf("The descriptions could not be read.", error.message));
+      put(this.body, alertOf("The descriptions could not be read.", error.message), again(error, () => this.load()));
     }
   }
 

@@ -79,7 +79,7 @@ export class Detail {
   lost(pause) {
     byId("detail-lost")?.remove();
     const words = `Connection lost. What is here stays; trying again in ${pause} s.`;
-    byId("detail").prepend(el("p", { class: "wb-alert warn", id: "detail-lost", role: "status", text: words }));
+    byId("detail").prepend(el("div", { class: "wb-alert warn", id: "detail-lost", role: "status" }, icon("warn"), el("p", { text: words })));
   }
 
   /** There is no such run, or no longer: what can still be done about it. */

@@ -4,6 +4,7 @@ import { byId, el, put } from "./dom.js";
 import { asSentence, count, plain, plural, seconds } from "./format.js";
 import { icon } from "./icons.js";
 import { Refused, getJson } from "./server.js";
+import { reasonOf } from "./toolmarks.js";
 import { EXAMPLES } from "./sqlexamples.js";
 import { chart, chartable, resultTable } from "./sqlresult.js";
 import * as keys from "./keys.js";
@@ -178,7 +179,7 @@ class Sql {
             "p",
             {},
             el("b", { text: where ? `Line ${where.line}, column ${where.column}. ` : "No answer. " }),
-            plain(error.message),
+            reasonOf(error.message),
           ),
           detail ? el("pre", { class: "wb-mono", text: plain(detail) }) : null,
         ),

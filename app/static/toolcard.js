@@ -7,7 +7,7 @@ import { EndpointTest } from "./endpointtest.js";
 import { icon } from "./icons.js";
 import { kindBox, simulatedBadge } from "./marks.js";
 import { Refused, getJson } from "./server.js";
-import { BUSY, alertOf, reasonOf, status, weightsWords } from "./toolmarks.js";
+import { BUSY, again, alertOf, reasonOf, status, weightsWords } from "./toolmarks.js";
 import { distribution, figures, whoCalls } from "./toolfigures.js";
 import { TryOut } from "./tryout.js";
 
@@ -72,7 +72,7 @@ export class ToolCard {
       if (this.key === key) put(this.more, distribution(row, found.latency), whoCalls(found.callers));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (this.key === key) put(this.more, alertOf("The measurements could not be read.", error.message));
+      if (this.key === key) put(this.more, alertOf("The measurements could not be read.", error.message), again(error, () => this.measured(row, key)));
     }
   }
 

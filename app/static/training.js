@@ -4,7 +4,7 @@ import { byId, el, put } from "./dom.js";
 import { plain } from "./format.js";
 import { Place } from "./place.js";
 import { Refused } from "./server.js";
-import { alertOf } from "./toolmarks.js";
+import { again, alertOf } from "./toolmarks.js";
 import { ComparedRuns } from "./trainingcompare.js";
 import { RunList } from "./traininglist.js";
 import { RunPage } from "./trainingrun.js";
@@ -67,18 +67,23 @@ class Training extends Place {
     byId("tn-said").textContent = text;
   }
 
-  /** Run something that the server may refuse; what it said is shown. Returns undefined then. */
-  async trying(what, run, host = byId("problem")) {
+  /** Run something that the server may refuse; what it said is shown, with `retry` where that may help. Returns undefined then. */
+  async trying(what, run, { host = byId("problem"), retry = null } = {}) {
     try {
       const found = await run();
       put(host);
       return found;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      put(host, alertOf(what, error.message));
+      put(host, alertOf(what, error.message), retry ? again(error, retry) : null);
       byId("tn-view").querySelector(":scope > .wb-skel")?.remove();
       return undefined;
     }
+  }
+
+  /** What was said of another part no longer holds. */
+  unsay() {
+    put(byId("problem"));
   }
 
   title(...parts) {

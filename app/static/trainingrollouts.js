@@ -34,7 +34,12 @@ export class Rollouts {
     const key = `${run.id} ${step}`;
     if (this.asked === key) return this.drawBar();
     this.asked = key;
-    const found = await run.page.trying("The rollouts could not be read.", () => getJson(`/api/training/rollouts?${new URLSearchParams({ run: run.id, step })}`));
+    if (changed) put(host, el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
+    const found = await run.page.trying("The rollouts could not be read.", () => getJson(`/api/training/rollouts?${new URLSearchParams({ run: run.id, step })}`), { retry: () => this.show(host, true) });
+    if (!found && this.asked === key) {
+      this.asked = null;
+      put(host);
+    }
     if (!found || this.asked !== key || run.drawn !== "rollouts") return;
     this.bar = el("div", { class: "tn-rollbar" });
     this.drawBar();

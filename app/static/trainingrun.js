@@ -77,9 +77,10 @@ export class RunPage {
 
   async load() {
     const { id } = this;
-    const found = await this.page.trying("The run could not be read.", () => Promise.all([getJson(address("run", { run: id })), getJson(address("steps", { run: id })), getJson(address("evaluation", { run: id })).catch(() => NOT_EVALUATED)]));
+    const found = await this.page.trying("The run could not be read.", () => Promise.all([getJson(address("run", { run: id })), getJson(address("steps", { run: id })), getJson(address("evaluation", { run: id })).catch(() => NOT_EVALUATED)]), { retry: () => this.show() });
     if (this.id !== id) return false;
     if (!found) {
+      this.id = null; // nothing is held of it, and it is read anew
       this.page.fill([this.page.link(OF_A_RUN, { class: "wb-btn ghost sm" }, icon("back", true), "All runs"), el("h1", { text: "Training" })]);
       return false;
     }
@@ -202,6 +203,7 @@ export class RunPage {
       Object.entries(VIEWS).map(([name, title]) => this.page.link({ view: name === "curves" ? null : name }, { "aria-current": name === view ? "true" : null }, title)),
     );
     const changed = this.drawn !== view;
+    if (changed && this.drawn !== null) this.page.unsay();
     this.drawn = view;
     if (view === "curves") this.curves.draw(this.body, changed);
     else if (view === "rollouts") this.rollouts.show(this.body, changed);

@@ -23,7 +23,7 @@ export class StartForm {
     const { page } = this;
     page.title("New run");
     page.fill([page.link(OF_A_RUN, { class: "wb-btn ghost sm" }, icon("back", true), "All runs"), el("h1", { text: "Start a run" })]);
-    this.found = await page.trying("The configs could not be read.", () => getJson("/api/training/configs"));
+    this.found = await page.trying("The configs could not be read.", () => getJson("/api/training/configs"), { retry: () => this.show() });
     if (!this.found || page.current !== "start") return;
     if (!this.found.configs.length) {
       page.fill([...document.getElementById("tn-head").childNodes], el("section", { class: "wb-panel wb-state" }, el("h2", { text: "No config ships with this workbench" }), el("p", { text: "Train by a file of your own: orchestra train FILE.toml" })));
@@ -109,7 +109,7 @@ export class StartForm {
     const { name, planned } = this.chosen;
     put(this.plan);
     if (!planned) return;
-    const found = await this.page.trying("It could not be planned.", () => getJson(`/api/training/plan?${new URLSearchParams({ config: name })}`), this.plan);
+    const found = await this.page.trying("It could not be planned.", () => getJson(`/api/training/plan?${new URLSearchParams({ config: name })}`), { host: this.plan });
     if (found && this.page.current === "start" && this.chosen.name === name) put(this.plan, planView(found));
   }
 
@@ -127,7 +127,7 @@ export class StartForm {
   async start() {
     this.button.disabled = true;
     const order = { config: this.chosen.name, name: this.name.value, sets: this.sets, beside: this.beside.checked };
-    const found = await this.page.trying("The run was not started.", () => postJson("/api/training/start", order), this.refused);
+    const found = await this.page.trying("The run was not started.", () => postJson("/api/training/start", order), { host: this.refused });
     this.button.disabled = this.chosen.off !== null;
     if (found) await this.page.go({ ...OF_A_RUN, run: order.name });
   }

@@ -7,8 +7,10 @@ import { Detail } from "./detail.js";
 import { Filters, NAMES, narrowing } from "./filters.js";
 import { closeMenus, drawColumns, drawExport, drawViews, startMenus } from "./menus.js";
 import { Picked, hearOthers } from "./picked.js";
+import { placard } from "./placards.js";
 import { RowList } from "./rowlist.js";
 import { chosenColumns, headCells, runRow, template } from "./runrow.js";
+import { again } from "./toolmarks.js";
 import { showCount } from "./topbar.js";
 import { moveCard, openObservation } from "./cards.js";
 import * as keys from "./keys.js";
@@ -176,7 +178,7 @@ class Trajectories {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.unseen = true;
-      const words = plain(error.message); // what is here stays
+      const words = error.status === 0 ? "connection lost" : plain(error.message); // what is here stays
       if (this.listKey === key && byId("matches").textContent !== words) byId("matches").textContent = words;
     }
   }
@@ -185,11 +187,10 @@ class Trajectories {
     this.page = null;
     this.lost = error.status === 0;
     this.rows.replace(
-      el(
-        "div",
-        { class: "wb-state" },
-        el("h2", { text: "The list could not be read" }),
-        el("p", { text: fullSentence(plain(error.message)) }),
+      placard(
+        "The list could not be read",
+        fullSentence(plain(error.message)),
+        again(error, () => this.load(this.listKey)),
         el("a", { class: "wb-btn", href: "/trajectories", text: "The whole list" }),
       ),
     );
