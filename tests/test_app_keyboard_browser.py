@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 import pytest
-from browsing import watched
+from browsing import visited
 from episodes import trajectory
 from playwright.sync_api import expect
 from test_app_browser import EXPECTED
 from test_app_browser import base_url as base_url
-from test_app_browser import roster as roster
-from test_app_browser import workbench as workbench
+from toolbench import ToolRoster
+
+from orchestra_lib.workbench import Workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 VIEWS = {
@@ -22,6 +23,7 @@ VIEWS = {
     "/training": ("/training",),
     "/evaluation": ("/evaluation",),
     "/bias": ("/bias",),
+    "/tools": ("/tools", "/tools?tool=options"),
 }
 """The addresses to walk, by the page that is loaded once for them: it is Gradio's load that takes time."""
 
@@ -71,6 +73,13 @@ WALK = """() => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def workbench(tmp_path_factory):
+    """One with everything that any page asks for, the endpoints of Tools & prices too."""
+    home = tmp_path_factory.mktemp("home")
+    return Workbench(home, roster=ToolRoster(home))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def filled(workbench):
     """Two runs to look at and a graded group."""
@@ -79,12 +88,11 @@ def filled(workbench):
     workbench.store.add_many([*runs, *(replace(run, outcome=True) for run in good)])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def opened(browser, base_url):
-    context = browser.new_context(reduced_motion="reduce", viewport={"width": 1440, "height": 900})
-    with watched(context, base_url, expected=EXPECTED) as opened:
+    wide = {"width": 1440, "height": 900}
+    with visited(browser, base_url, expected=EXPECTED, viewport=wide, reduced_motion="reduce") as opened:
         yield opened
-    context.close()
 
 
 def show(page, address):
@@ -115,7 +123,6 @@ def test_the_way_round_a_page_by_tab_meets_every_control_in_sight(opened, path):
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
             found[address, width] = walked(page)
-    page.close()
     assert {where: wrong for where, wrong in found.items() if wrong} == {}
 
 
@@ -127,7 +134,6 @@ def test_the_skip_link_is_the_first_stop_and_leads_to_the_content(opened):
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.locator("#main :focus").count() == 1
-    page.close()
 
 
 def test_escape_closes_menus_and_dialogs_and_the_focus_goes_back(opened):
@@ -146,7 +152,6 @@ def test_escape_closes_menus_and_dialogs_and_the_focus_goes_back(opened):
     page.get_by_role("button", name="Delete").press("Enter")
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Delete")).to_be_focused()
-    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -162,4 +167,3 @@ def test_a_fader_moves_by_arrows_and_shows_the_focus(opened, scheme):
     before = fader.input_value()
     page.keyboard.press("ArrowDown")
     assert float(fader.input_value()) < float(before)
-    page.close()

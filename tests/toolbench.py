@@ -88,6 +88,9 @@ class SlowModels:
     def statuses(self):
         return ()
 
+    def names(self):
+        return ()
+
     def fetch_one(self, name):
         self.weights.get(name)
         self.weights.begin()
