@@ -19,7 +19,9 @@ def client(tmp_path):
     api.install(app, workbench, runs)
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client
-        runs.stop_all()
+        client.portal.call(
+            runs.stop_all
+        )  # in the loop of the runs: from this thread, none would hear before its tool ends
         while runs.running():
             time.sleep(0.02)
     workbench.store.close()
