@@ -348,14 +348,14 @@ def test_code_in_an_answer_stands_in_a_well_and_is_still_only_text(open_page):
     parts = open_page().evaluate(
         """async () => {
             const { prose } = await import("/wb/prose.js");
-            const answer = "Try <b>this</b>:\\n```python\\nprint('<i>')\\n```\\nDone. ``` is no fence.";
+            const answer = "Try <b>this</b>:\\n```python\\nprint('<i>')\\n```\\nDone: `x<y`. ``` is no fence.";
             return prose(answer).map((node) => node.outerHTML);
         }"""
     )
     assert parts == [
         "<p>Try &lt;b&gt;this&lt;/b&gt;:</p>",
         '<pre class="wb-args lv-code" tabindex="0">print(\'&lt;i&gt;\')</pre>',
-        "<p>Done. ``` is no fence.</p>",
+        '<p>Done: <code class="lv-span">x&lt;y</code>. ``` is no fence.</p>',
     ]
 
 

@@ -1,9 +1,11 @@
-// An answer as its writer set it: code between fences in a well of its own, the rest as it stands. Text nodes only.
+// An answer as its writer set it: code between fences in a well of its own, code within a line in its own letters, the
+// rest as it stands. Text nodes only.
 
 import { el } from "./dom.js";
 import { plain } from "./format.js";
 
 const FENCE = /^```[^\n`]*\n([\s\S]*?)^```[ \t]*$/gm;
+const SPAN = /`([^`\n]+)`/; // its parts alternate: words, code, words
 
 export function prose(text) {
   const shown = plain(text);
@@ -19,4 +21,8 @@ export function prose(text) {
   return [...parts, words(shown.slice(at))].filter(Boolean);
 }
 
-const words = (text) => (text.trim() ? el("p", { text: text.trim() }) : null);
+function words(text) {
+  if (!text.trim()) return null;
+  const parts = text.trim().split(SPAN);
+  return el("p", {}, parts.map((part, n) => (n % 2 ? el("code", { class: "lv-span", text: part }) : part)));
+}
