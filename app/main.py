@@ -119,26 +119,24 @@ def _mount_pages(app: FastAPI, *, login: bool) -> None:
 
 
 def _pages() -> gr.Blocks:
+    others = {
+        "trajectories": ("Trajectories", trajectories),
+        "compare": ("Compare", compare),
+        "reward": ("Reward", reward),
+        "bias": ("Bias", bias),
+        "evaluation": ("Evaluation", evaluation),
+        "toolscale": ("ToolScale", toolscale),
+        "training": ("Training", training),
+        "tools": ("Tools & prices", tools),
+        "sql": ("SQL", sql),
+    }
     with gr.Blocks(title="Live · Orchestra Workbench", fill_width=True, analytics_enabled=False) as pages:
         live.build()
-    with pages.route("Trajectories", "trajectories"):
-        trajectories.build()
-    with pages.route("Compare", "compare"):
-        compare.build()
-    with pages.route("Reward", "reward"):
-        reward.build()
-    with pages.route("Bias", "bias"):
-        bias.build()
-    with pages.route("Evaluation", "evaluation"):
-        evaluation.build()
-    with pages.route("ToolScale", "toolscale"):
-        toolscale.build()
-    with pages.route("Training", "training"):
-        training.build()
-    with pages.route("Tools & prices", "tools"):
-        tools.build()
-    with pages.route("SQL", "sql"):
-        sql.build()
+        for path, (name, page) in others.items():
+            # What `pages.route` does, but within one context: Gradio makes a whole app at the end of each.
+            pages.pages.append((path, name, True))
+            pages.current_page = path
+            page.build()
     return pages
 
 

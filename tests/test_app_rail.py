@@ -19,9 +19,8 @@ def client(tmp_path):
     api.install(app, workbench, runs)
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client
-        client.portal.call(
-            runs.stop_all
-        )  # in the loop of the runs: from this thread, none would hear before its tool ends
+        # In the loop of the runs: told from this thread, none would hear before its tool's minute is over.
+        client.portal.call(runs.stop_all)
         while runs.running():
             time.sleep(0.02)
     workbench.store.close()
