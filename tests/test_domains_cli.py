@@ -109,3 +109,17 @@ def test_without_a_plan_or_a_place_nothing_is_written(domains, folder):
     assert (code, "generate.json: no such file" in said) == (2, True)
     code, _, said = domains("generate", "railway", "--out", folder / "no" / "r.json")
     assert (code, "cannot be written" in said) == (2, True)
+
+
+def test_a_published_domain_is_counted_from_a_copy_of_ones_own(domains, tmp_path):
+    here = tmp_path / "shop"
+    here.mkdir()
+    (here / "db.json").write_text('{"users": {"u1": {"name": "Ana"}, "u2": {"name": "Bo"}}}')
+    (here / "policy.md").write_text("You must be kind.")
+    (here / "tasks.json").write_text("[]")
+    code, said, _ = domains("measure", here, "--json")
+    found = json.loads(said)
+    assert (code, found["domain"]["records"], found["domain"]["modal_words"]) == (0, 2, 1)
+    assert (found["tasks"]["tasks"], found["tasks"]["write_share"]) == (0, None)
+    assert "write share     —" in domains("measure", here)[1]
+    assert domains("measure", tmp_path)[0] == 2

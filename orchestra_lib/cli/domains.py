@@ -1,6 +1,6 @@
 """Domains: which there are, what one holds, what is wrong with one, and its records drawn anew from a seed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,11 +15,13 @@ from orchestra_lib.environment.policy_text import policy_text
 from orchestra_lib.environment.schema import Operation
 from orchestra_lib.environment.validation import validate as problems_of
 from orchestra_lib.errors import BadInput
+from orchestra_lib.published.statistics import domain_statistics, known_kinds, task_statistics
+from orchestra_lib.published.tau2 import load_tau2_domain
 from orchestra_lib.synthesis.records import draw_records, read_plan, records_text
 
 Folder = Annotated[Path, typer.Option(help="Another folder of domains; the shipped ones if left out.")]
 
-app = typer.Typer(help="Domains: list, show, validate, generate.", no_args_is_help=True)
+app = typer.Typer(help="Domains: list, show, validate, generate, measure.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -146,6 +148,31 @@ def generate(
     except OSError as error:
         raise BadInput(f"{out} cannot be written ({error.strerror}); name another file") from None
     note(f"{sum(map(len, records.values())):,} records of {name} in {out}")
+
+
+@app.command()
+def measure(
+    folder: Annotated[Path, typer.Argument(help="Your copy of a domain in tau2's form: db, policy and tasks.")],
+    json: Json = False,
+) -> None:
+    """Count a published domain and its tasks: the figures beside which `orchestra synth` puts ours."""
+    found = load_tau2_domain(folder)
+    domain, tasks = domain_statistics(found), task_statistics(found.tasks, known_kinds(found.name))
+    if json:
+        print_json({"domain": to_data(domain), "tasks": to_data(tasks)})
+        return
+    print_table(("domain", domain.name), _figures(to_data(domain), "tools", "kinds"))  # its tools are Python of tau2's
+    print()
+    print_table(("tasks", str(tasks.tasks)), _figures(to_data(tasks), "tasks"))
+
+
+def _figures(data: Mapping[str, Any], *but: str) -> list[tuple[str, str]]:
+    """A line for each count but these and the lists; what is unknown is a dash."""
+    return [
+        (name.replace("_", " "), "—" if one is None else f"{one:,.2f}" if isinstance(one, float) else f"{one:,}")
+        for name, one in data.items()
+        if name not in but and (one is None or isinstance(one, int | float))
+    ]
 
 
 COMMANDS: dict[str, typer.Typer] = {"domains": app}
