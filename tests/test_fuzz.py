@@ -103,6 +103,7 @@ FOUND = [  # (target, what broke it, what it says now)
     ("order", b"9" * 5000, "not JSON"),
     ("order", b"[" * 100_000, "not JSON"),
     ("toolscale", b'{"evaluation_criteria": {"actions": 3}}', "user_scenario is missing"),
+    ("domain", b'{"archetype": "' + b"a" * 300 + b'"}', "name: Field required"),
 ]
 
 
