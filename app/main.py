@@ -31,6 +31,7 @@ from app import (
     training_api,
 )
 from app.login import Login, check_password
+from app.lost import Lost
 from app.pages import bias, compare, evaluation, live, reward, shell, sql, tools, toolscale, training, trajectories
 from app.runs import RunManager
 from app.security import Guard
@@ -93,6 +94,7 @@ def create_app(
     app.include_router(notebooks.router())
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
     _mount_pages(app, login=password is not None)
+    app.add_middleware(Lost)
     if password is not None:
         app.add_middleware(Login, password=password)
     app.add_middleware(Guard, host=host)

@@ -181,6 +181,12 @@ def test_gradios_own_routes_are_closed_however_they_are_written(app, path):
     assert {answer.status_code for *_, answer in answers} == {404}
 
 
+def test_an_unknown_address_leads_on_by_a_page_with_no_script_in_it(app):
+    [(_, _, answer)] = ask(app, ("GET", "/nothing-here", {"headers": {"accept": "text/html"}}))
+    assert (answer.status_code, "There is no such page" in answer.text) == (404, True)
+    assert "sha256" not in answer.headers["content-security-policy"]
+
+
 def test_a_socket_is_refused(app):
     client = TestClient(app, base_url=HERE)
     with pytest.raises(WebSocketDisconnect) as refused, client.websocket_connect("/gradio_api/queue"):

@@ -80,8 +80,9 @@ export class Curve {
       ]),
       stepTicks(this.end, 3).map((step) => svg("text", { x: this.x(step), y: BASE + 16, "text-anchor": "middle", text: String(step) })),
       before?.value === null || before?.value === undefined ? null : [line(before.value, "tn-ref"), svg("title", { text: before.name })],
-      this.target === null ? null : [line(this.target, "tn-target"), svg("text", { class: "tn-targettext", x: LEFT + 4, y: this.y(this.target) - 4, text: `target ${text(this.target)}` })],
+      this.target === null ? null : line(this.target, "tn-target"),
       this.runs.map((run, at) => this.lines(run, runs[at])),
+      this.target === null ? null : svg("text", { class: "tn-targettext", x: LEFT + 4, y: this.y(this.target) - 4, text: `target ${text(this.target)}` }),
       this.letters(runs),
       this.cursor,
     );

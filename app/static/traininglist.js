@@ -221,7 +221,7 @@ export class RunList {
 function whereWords(run) {
   if (run.id.startsWith("shipped:")) return "ships with the workbench";
   const place = run.id === run.title ? run.config.scale : run.folder;
-  return [plain(place ?? ""), run.started_at ? [place ? " · " : "", el("span", { text: when(run.started_at) })] : null];
+  return [plain(place ?? ""), run.started_at ? el("span", { text: `${place ? " · " : ""}${when(run.started_at)}` }) : null];
 }
 
 function progress(run) {
