@@ -66,3 +66,16 @@ def test_a_part_of_a_run_that_is_read_takes_the_place_of_what_was_said_of_anothe
     expect(page.locator("#problem")).to_be_empty()
     expect(page.get_by_role("table", name="Every step in numbers")).to_be_visible()
     page.close()
+
+
+def test_on_a_phone_a_refusal_is_not_hidden_behind_what_is_selected(opened):
+    page = opened("/trajectories")
+    page.set_viewport_size({"width": 390, "height": 320})
+    page.locator(".rc-pick input").first.check()
+    page.route(API, lambda route: route.abort())
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator("#notice")).to_contain_text("1 refused")
+    there = "node => node.contains(document.elementFromPoint(20, node.getBoundingClientRect().top + 9))"
+    assert page.locator("#notice").evaluate(there)
+    page.close()

@@ -1,7 +1,7 @@
 // Three to eight trajectories: their scores on one time axis, and a matrix of facts held against the base.
 
 import { el, put } from "./dom.js";
-import { count, plain, seconds, unknown, usd } from "./format.js";
+import { count, fineUsd, plain, seconds, unknown, usd } from "./format.js";
 import { kindBox, nominalBadge, outcomeChip, simulatedBadge, statusChip } from "./marks.js";
 import { drawScore } from "./score.js";
 import { runOf } from "./staves.js";
@@ -9,6 +9,7 @@ import { runOf } from "./staves.js";
 const MINUS = "\u2212";
 const number = (value) => value.toFixed(2);
 const UNITS = { usd, seconds, count, number, signed: (value) => signed(value, number) };
+const DIFFERENCES = { usd: fineUsd }; // two costs below what is shown may still differ
 const signed = (value, shown) => (value < 0 ? `${MINUS}${shown(-value)}` : `+${shown(value)}`);
 
 const path = (id) => `/trajectories?run=${encodeURIComponent(id)}`;
@@ -129,5 +130,5 @@ function figure(value, { unit, values }, at, n) {
   if (n === at || base === null || unit === "signed") return shown;
   const shift = value - base;
   const same = Math.abs(shift) < 1e-9;
-  return [shown, el("small", { class: same ? "same" : "", text: same ? "same" : signed(shift, UNITS[unit]) })];
+  return [shown, el("small", { class: same ? "same" : "", text: same ? "same" : signed(shift, DIFFERENCES[unit] ?? UNITS[unit]) })];
 }

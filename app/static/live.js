@@ -2,8 +2,8 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { plain, seconds } from "./format.js";
-import { Refused, follow, postJson, runPath } from "./server.js";
+import { plain } from "./format.js";
+import { Refused, follow } from "./server.js";
 import { ServerState } from "./serverstate.js";
 import { Run } from "./run.js";
 import { endCard } from "./endcard.js";
@@ -14,22 +14,17 @@ import { Rail } from "./rail.js";
 import { startRollouts } from "./rollouts.js";
 import { Tail } from "./tail.js";
 import { Timeline } from "./timeline.js";
-import { drawScore } from "./score.js";
-import { drawBill, drawOthers, tickClock } from "./bill.js";
+import { drawBill, drawOthers } from "./bill.js";
 import { loading, missing, nowhere, waiting } from "./placards.js";
 import { drawStrip } from "./strip.js";
-import { share } from "./share.js";
 import { Composer } from "./composer.js";
+import { Sharing, pageOf } from "./liveaddress.js";
+import { LiveClock } from "./liveclock.js";
 import { liveKeys } from "./livekeys.js";
+import { endSpoken, turnSpoken } from "./livespoken.js";
+import { Starter } from "./livestart.js";
 import { readWeights } from "./rewardlink.js";
 import * as keys from "./keys.js";
-
-const CLOCK_MS = 200;
-const LOADING_MS = 400; // a policy that is in memory already needs no word
-const BETWEEN_MS = 500; // so that the sliders of a demonstration are seen to move
-const SCORE_PADDING_PX = 8;
-const pageOf = (id, turn = null) =>
-  id ? `/?${new URLSearchParams(turn === null ? { run: id } : { run: id, turn })}` : "/";
 
 class Live {
   constructor() {
@@ -39,19 +34,19 @@ class Live {
     this.unfollow = () => {};
     this.server = new ServerState((state) => this.taken(state));
     this.began = false; // before that, the address has not been read
-    this.width = null; // of the page, until the observer tells it: frames may come before
     this.others = { running: [], queued: [], waiting: 0 };
     this.timeline = new Timeline(byId("timeline"));
     this.finder = new Finder(this.timeline);
     this.tail = new Tail(() => (this.run === null ? null : this.run.finished));
     this.painter = new Painter(() => this.paint());
-    this.composer = new Composer({ onRun: (order) => startRollouts(order, (one) => this.start(one)), onTable: () => this.painter.ask() });
+    this.composer = new Composer({ onRun: (order) => startRollouts(order, (one) => this.starter.start(one)), onTable: () => this.painter.ask() });
+    this.starter = new Starter(this.composer, { start: (id) => this.begun(id), stop: () => this.rail.poll() });
+    this.sharing = new Sharing(byId("shared"));
     this.rail = new Rail({ onShow: (id) => this.go(id), onWaiting: (answer) => this.heard(answer) });
     byId("stop").addEventListener("click", () => this.stop());
     byId("share").addEventListener("click", () => this.share());
     addEventListener("popstate", () => this.open());
-    new ResizeObserver(([entry]) => this.resized(entry.contentRect.width)).observe(byId("main"));
-    setInterval(() => this.tick(), CLOCK_MS);
+    this.clock = new LiveClock({ run: () => this.run, going: () => this.going, painter: this.painter });
   }
 
   // ---- the server's state: pickers, other runs
@@ -71,7 +66,7 @@ class Live {
   }
 
   drawOthers() {
-    drawOthers(byId("running"), this.others, this.rail.ids, (id) => this.cancel(id));
+    drawOthers(byId("running"), this.others, this.rail.ids, (id) => this.starter.cancel(id));
   }
 
   // ---- which run is shown
@@ -89,6 +84,12 @@ class Live {
     history.pushState(null, "", pageOf(id));
     this.show(id);
     if (id === null) byId("task").focus();
+  }
+
+  /** A run that was started here is the one to see. */
+  begun(id) {
+    this.go(id);
+    this.server.poll();
   }
 
   /** The composer as it was for a run, with other weights where the Reward page sent some. */
@@ -135,7 +136,7 @@ class Live {
           this.composer.setTask(text);
           byId("task").focus();
         },
-        onShow: (runs) => this.demonstrate(runs),
+        onShow: (runs) => this.starter.demonstrate(runs),
       }),
     );
   }
@@ -170,7 +171,7 @@ class Live {
   waits(where) {
     document.title = `Place ${where.place} · Orchestra Workbench`;
     this.place = where.place;
-    this.card(waiting(where, () => this.cancel(this.run.id)));
+    this.card(waiting(where, () => this.starter.cancel(this.run.id)));
     this.painter.ask();
   }
 
@@ -194,7 +195,7 @@ class Live {
     else if (event.kind === "streamed") this.timeline.stream(position);
     else if (event.kind === "run_finished") this.timeline.updateAll();
     else if (position !== null) this.timeline.update(position, callId);
-    if (event.kind === "turn_finished") this.speak(run.turns[position]);
+    if (event.kind === "turn_finished") byId("spoken").textContent = turnSpoken(run, run.turns[position]);
     if (event.kind === "turn_finished" && event.turn === this.goal) this.toGoal();
     if (event.kind === "turn_started") this.tail.turn();
     this.painter.ask();
@@ -234,53 +235,12 @@ class Live {
     this.timeline.updateAll();
     if (this.goal !== null) this.toGoal();
     byId("timeline").append(endCard(run, actions));
-    byId("spoken").textContent =
-      run.stop === "answered" ? `Answer: ${plain(run.answer).slice(0, 300)}` : `The run ended: ${run.stop}`;
+    byId("spoken").textContent = endSpoken(run);
     this.painter.ask();
     this.server.poll();
   }
 
-  speak(turn) {
-    const states = [...turn.states].filter(([, n]) => n > 0);
-    const one =
-      turn.calls.length === 1 ? `${plain(this.run.tool(turn.calls[0].tool).title)} ${turn.calls[0].state}` : null;
-    const words = one ?? states.map(([state, n]) => `${n} ${state}`).join(", ");
-    byId("spoken").textContent = `Turn ${turn.index} finished${words ? `: ${words}` : ""}`;
-  }
-
-  // ---- starting and stopping
-  /** Start a run and show it; returns its id, or null when it was refused. */
-  async start(order) {
-    byId("run").disabled = true;
-    const loading = setTimeout(() => {
-      const words = "Loading the policy… The run and its clock begin when it is there.";
-      if (order.orchestrator?.startsWith("trained:")) byId("orchestrator-note").textContent = words;
-    }, LOADING_MS);
-    try {
-      const { id } = await postJson("/api/runs", order);
-      byId("task").blur(); // from here on the keys are for the turns
-      this.go(id);
-      this.server.poll();
-      return id;
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      this.composer.refuse(error.message);
-      return null;
-    } finally {
-      clearTimeout(loading);
-      this.composer.drawNote();
-    }
-  }
-
-  /** Play a demonstration: set the sliders, run, and the same for the next. */
-  async demonstrate(runs) {
-    for (const [n, wanted] of runs.entries()) {
-      if (n) await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
-      this.composer.take(wanted);
-      if ((await this.start(this.composer.order())) === null) return;
-    }
-  }
-
+  // ---- stopping and sharing
   get going() {
     return this.run !== null && this.run.setting !== null && !this.run.finished;
   }
@@ -288,31 +248,12 @@ class Live {
   async stop() {
     if (!this.going && this.place === null) return false;
     byId("stop").disabled = true;
-    return this.cancel(this.run.id);
+    return this.starter.cancel(this.run.id);
   }
 
-  async cancel(id) {
-    try {
-      await postJson(runPath(id, "/stop"), {});
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      this.composer.refuse(error.message);
-      byId("stop").disabled = false;
-    }
-    this.rail.poll();
-    return true;
-  }
-
-  async share() {
+  share() {
     if (!this.run) return false;
-    const turn = this.timeline.focusedTurn;
-    const words = await share(new URL(pageOf(this.run.id, turn), location.href).href);
-    byId("shared").textContent = turn === null ? words : `${words} · to turn ${turn}`;
-    clearTimeout(this.unshare);
-    this.unshare = setTimeout(() => {
-      byId("shared").textContent = "";
-    }, 6000);
-    return true;
+    return this.sharing.copy(this.run.id, this.timeline.focusedTurn);
   }
 
   // ---- drawing, once a frame at most
@@ -325,25 +266,7 @@ class Live {
       drawStrip(this.run);
       this.rail.update(this.run);
     }
-    this.drawScore();
-  }
-
-  resized(width) {
-    this.width = width; // known before drawing: asking for it then would cost a layout
-    this.drawScore();
-  }
-
-  drawScore() {
-    if (this.run?.setting && this.width !== null) drawScore(byId("score"), this.run, { width: this.width - SCORE_PADDING_PX });
-  }
-
-  tick() {
-    if (!this.going || document.hidden || !this.painter.isFree) return;
-    this.painter.measure(() => this.drawScore());
-    tickClock(this.run);
-    for (const node of document.querySelectorAll("[data-clock]")) node.textContent = this.run.now.toFixed(1);
-    for (const node of document.querySelectorAll("[data-since]"))
-      node.textContent = seconds(Math.max(0, this.run.now - Number(node.dataset.since)));
+    this.clock.draw();
   }
 }
 
