@@ -87,24 +87,21 @@ def watched(context, base_url, *, expected, begin=None):
 def visited(browser, base_url, *, expected, viewport=DESK, **media):
     """What `watched` yields, for one who comes to the browser's own context for the first time.
 
-    Nothing of earlier visits is there but what Chromium compiled. The first page is one that an earlier visit left,
-    where there is one: its process runs already.
+    Nothing of earlier visits is there but what Chromium compiled. Pages are those that earlier visits left, where
+    there are any: their processes run already.
     """
     context = browser.contexts[0]
-    mine = []
+    before, mine = set(context.pages), []
 
     def begin():
-        left = [] if mine else [page for page in context.pages if page.url == BLANK]
-        page = left[0] if left else context.new_page()
-        if not mine:
-            page.goto(f"{base_url}/wb/mark.svg")  # of the same origin, and it keeps nothing
-            page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        page = next((page for page in context.pages if page.url == BLANK), None) or context.new_page()
+        page.goto(f"{base_url}/wb/mark.svg")  # of the same origin, and it keeps nothing
+        page.evaluate("first => { sessionStorage.clear(); if (first) localStorage.clear(); }", not mine)
         mine.append(page)
         page.set_viewport_size(viewport)
         page.emulate_media(**{"color_scheme": "light", "reduced_motion": "no-preference", **media})
         return page
 
-    before = set(context.pages)
     context.clear_cookies()
     try:
         with watched(context, base_url, expected=expected, begin=begin) as opened:
@@ -112,14 +109,14 @@ def visited(browser, base_url, *, expected, viewport=DESK, **media):
     finally:
         context.unroute_all(behavior="ignoreErrors")
         context.clear_permissions()
-        for page in set(context.pages) - before - set(mine[:1]):
+        for page in set(context.pages) - before - set(mine):
             page.close()
-        for page in mine[:1]:
+        for page in mine:
             leave(page)
 
 
 def leave(page):
-    """Make a page of the browser's own context one that the next visit may begin with."""
+    """Make a page of the browser's own context one that a next visit may begin with."""
     if not page.is_closed():
         page.unroute_all(behavior="ignoreErrors")
         page.mouse.move(0, 0)

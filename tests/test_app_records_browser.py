@@ -76,6 +76,7 @@ def test_the_histogram_is_the_filter_and_stands_in_the_address(open_page):
         low.press("ArrowRight")
     page.wait_for_url("**cost_min=*")
     expect(page.locator("#cost")).to_contain_text("from $0.0")
+    expect(rows(page)).to_have_count(1)  # the last step has come to its end, not only the first
     expect(rows(page).first).to_contain_text("A dear one")
     address = page.url
     expect(page.locator("#matches")).not_to_contain_text("120 of")

@@ -77,9 +77,11 @@ def test_mcp_servers_say_how_they_are_and_one_is_removed(browser, tmp_path):
     hostile = Offered(name="pay", description=f"Pays. {HOSTILE}", parameters={"type": "object"})
     write_listing(tmp_path, "gone", Listing(tools=(hostile,), refused={"far": HOSTILE}))
     write_entry(tmp_path, "gone", ServerEntry(command=("/no/such/program", HOSTILE.replace("\x1b", ""))))
-    with served(Workbench(tmp_path, roster=ToolRoster(tmp_path))) as address:
-        page = browser.new_page()
-        page.goto(f"{address}/tools?tool=gone-pay")
+    with (
+        served(Workbench(tmp_path, roster=ToolRoster(tmp_path))) as address,
+        visited(browser, address, expected=EXPECTED) as opened,
+    ):
+        page = opened("/tools?tool=gone-pay")
         expect(page.locator("#reads")).to_contain_text("Described by its provider, gone.")
         page.get_by_role("button", name="Check gone").click()
         expect(page.locator("#mcp")).to_contain_text("cannot be started")
@@ -88,7 +90,6 @@ def test_mcp_servers_say_how_they_are_and_one_is_removed(browser, tmp_path):
         page.get_by_role("button", name="Remove gone").click()
         page.locator("#ask").get_by_role("button", name="Remove").click()
         expect(page.locator("#mcp")).to_contain_text("None yet. A terminal adds one")
-        page.close()
 
 
 def test_a_tool_is_tried_out_with_a_form_of_its_schema(open_page):
