@@ -11,12 +11,14 @@ from starlette.responses import FileResponse
 
 from app.answers import NotFound
 from app.evaluation_views import Found, read, summary, view
-from orchestra_lib.codec import dumps
+from orchestra_lib.codec import dumps, from_data
 from orchestra_lib.errors import BadInput
 from orchestra_lib.evaluation.keeping import STUDY
 from orchestra_lib.evaluation.pages import HTML
-from orchestra_lib.evaluation.plan import REPORT
+from orchestra_lib.evaluation.plan import PLAN, REPORT, Plan
 from orchestra_lib.evaluation.running import FOLDER
+from orchestra_lib.store.store import Store
+from orchestra_lib.store.summary import Filter
 from orchestra_lib.workbench import Workbench
 
 
@@ -27,8 +29,9 @@ def router(workbench: Workbench) -> APIRouter:
 
     @made.get("/evaluations")
     async def listed() -> Response:
-        """Every stored report, the latest first; one that cannot be read says why."""
-        return Response(dumps(await asyncio.to_thread(_listed, home)), media_type="application/json")
+        """Every stored report, the latest first; one that cannot be read says why. What has none yet comes before."""
+        rows = await asyncio.to_thread(lambda: [*_begun(home, workbench.store), *_listed(home)])
+        return Response(dumps(rows), media_type="application/json")
 
     @made.get("/evaluations/{name}")
     async def one(name: str) -> Response:
@@ -70,6 +73,24 @@ def _read(files: Mapping[str, Path], name: str) -> Found:
     except (OSError, ValueError) as error:
         raise BadInput(f"the report {name!r} cannot be read ({error}); run its command again") from None
     return read(name, data if isinstance(data, dict) else {})
+
+
+def _begun(home: Path, store: Store) -> list[dict[str, Any]]:
+    """Evaluations that go on or were interrupted before their first report: what is known are the runs so far."""
+    rows = []
+    for file in home.glob(f"*/{PLAN}"):
+        if any((file.parent / name).is_file() for name in (STUDY, REPORT)):
+            continue
+        try:
+            plan = from_data(json.loads(file.read_text("utf-8")), Plan, where=file.parent.name)
+        except (OSError, ValueError, BadInput):  # its own command says what is wrong with it
+            continue
+        played = store.count(Filter(tag=plan.id))
+        suites, changed_s = [plan.conditions.suite], file.stat().st_mtime
+        rows.append(
+            {"name": file.parent.name, "suites": suites, "tag": plan.id, "played": played, "changed_s": changed_s}
+        )
+    return sorted(rows, key=lambda row: row["changed_s"], reverse=True)
 
 
 def _listed(home: Path) -> list[dict[str, Any]]:

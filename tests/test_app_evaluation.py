@@ -12,6 +12,7 @@ from test_study import studied, wanted
 from app import api, evaluation_api
 from app.runs import RunManager
 from orchestra_lib.evaluation.keeping import keep_study
+from orchestra_lib.evaluation.plan import Conditions, settled
 from orchestra_lib.evaluation.study import plan_study
 from orchestra_lib.evaluation.suite_list import load_suites
 from orchestra_lib.evaluation.tables import Choice
@@ -132,3 +133,12 @@ def test_a_report_of_another_version_says_so_and_hides_no_other(tmp_path):
         assert "`orchestra eval gsm8k --orchestrator 'a b'`, with" in rows["old"]["problem"]
         assert rows[good]["orchestrators"] == ["one"]
         assert web.get("/api/evaluations/old").status_code == 400
+
+
+def test_an_evaluation_without_a_report_yet_is_listed_with_its_runs_so_far(tmp_path):
+    plan = settled(tmp_path / "evaluations" / "going", Conditions(suite="simulated"))
+    (tmp_path / "evaluations" / "broken").mkdir()
+    (tmp_path / "evaluations" / "broken" / "plan.json").write_text("[")
+    with client(tmp_path) as web:
+        (row,) = web.get("/api/evaluations").json()
+        assert (row["name"], row["suites"], row["tag"], row["played"]) == ("going", ["simulated"], plan.id, 0)

@@ -7,20 +7,24 @@ import * as keys from "./keys.js";
 import { simulatedBadge } from "./marks.js";
 import { Place } from "./place.js";
 import { Refused, getJson } from "./server.js";
+import { Ticker } from "./ticker.js";
 import { again, alertOf } from "./toolmarks.js";
 
 const COMMAND = "orchestra eval simulated --limit 40 --table main --orchestrator trained:tiny-grpo --orchestrator cheapest";
+const AGAIN_MS = 5_000; // between two looks while a report is still to come
 const PUBLISHED = "Other models on other tasks, as published: for comparison by eye. They enter no mean, test or interval of yours.";
 
 class Evaluation extends Place {
   constructor() {
     super("/evaluation");
+    this.ticker = new Ticker(() => this.show());
   }
 
   async show() {
     const name = this.query.get("report");
     const address = `/api/evaluations${name ? `/${encodeURIComponent(name)}` : ""}`;
     put(byId("told"));
+    this.ticker.stop();
     const waiting = setTimeout(() => put(byId("evaluation"), el("div", { class: "wb-skel", "aria-hidden": "true" })), 300);
     try {
       const found = await getJson(address);
@@ -44,7 +48,8 @@ class Evaluation extends Place {
   }
 
   list(reports) {
-    this.head("Evaluation", reports.length ? [plural(reports.length, "report")] : [], []);
+    const stored = reports.filter((one) => !one.tag).length;
+    this.head("Evaluation", reports.length ? [plural(stored, "report")] : [], []);
     if (!reports.length) {
       const state = el("div", { class: "wb-state" }, el("h2", { text: "No report yet" }), el("p", { text: "Measure orchestrators on a suite from a terminal; the report comes here." }), command(COMMAND));
       put(byId("evaluation"), el("section", { class: "wb-panel" }, state));
@@ -54,11 +59,13 @@ class Evaluation extends Place {
     const rows = reports.map((one) => {
       const named = this.link({ report: one.name }, { text: plain(one.name) });
       const changed = when(new Date(one.changed_s * 1000).toISOString());
+      if (one.tag) return begun(one, changed);
       if (one.problem) return [named, el("td", { colspan: "5", text: one.problem }), changed];
       const runs = `${count(one.done)} of ${count(one.runs)}${one.complete ? "" : ", not done"}`;
       return [named, one.table ?? "—", one.suites.map(plain).join(", "), [one.orchestrators.map(plain).join(", "), one.simulated ? [" ", simulatedBadge()] : null], count(one.tasks), runs, changed];
     });
     put(byId("evaluation"), el("section", { class: "wb-panel" }, table("Stored reports", head, rows, "ev-list")));
+    if (reports.some((one) => one.tag)) this.ticker.next(AGAIN_MS);
   }
 
   draw(report) {
@@ -76,6 +83,13 @@ class Evaluation extends Place {
       report.published ? published(report.published) : null,
     );
   }
+}
+
+/** A row of what goes on or was interrupted: its runs so far; the same command goes on and writes the report. */
+function begun({ name, tag, suites, played }, changed) {
+  const runs = el("a", { href: `/trajectories?${new URLSearchParams({ tag })}`, text: `${count(played)} so far` });
+  const told = el("span", { class: "wb-note", text: "no report yet" });
+  return [[plain(name), " ", told], "—", suites.map(plain).join(", "), "—", "—", played ? runs : "none yet", changed];
 }
 
 function published(found) {

@@ -1,29 +1,23 @@
 // The Trajectories page: filters and place in the list live in the URL; the detail is drawn by Live's own code.
 
 import { byId, el, put } from "./dom.js";
-import { count, fullSentence, plain } from "./format.js";
+import { count, plain } from "./format.js";
 import { Refused, getJson } from "./server.js";
 import { Detail } from "./detail.js";
+import { EmptyList, unreadable } from "./emptylist.js";
 import { Filters, NAMES, narrowing } from "./filters.js";
-import { closeMenus, drawColumns, drawExport, drawViews, startMenus } from "./menus.js";
+import { drawColumns, drawExport, drawViews, startMenus } from "./menus.js";
+import { listKeys } from "./listkeys.js";
 import { Picked, hearOthers } from "./picked.js";
-import { placard } from "./placards.js";
 import { RowList } from "./rowlist.js";
 import { chosenColumns, headCells, runRow, template } from "./runrow.js";
-import { again } from "./toolmarks.js";
 import { showCount } from "./topbar.js";
-import { moveCard, openObservation } from "./cards.js";
 import * as keys from "./keys.js";
 
 const PLACES = ["before", "after"];
 const GOING_MS = 2_000; // between two looks at the list while a run goes on
 const IDLE_MS = 5_000;
 const COUNT_SHARE = 0.1; // of the time, at most, goes into counting: with a million runs it takes a while
-
-/** What the button of a filter says that hides so many runs. */
-function hides(part, word, runs) {
-  return part === "training" ? `${runs} training rollouts hidden` : `${part} ${word} ${runs}`;
-}
 
 class Trajectories {
   constructor() {
@@ -33,6 +27,7 @@ class Trajectories {
     this.countAt = 0;
     this.lost = false; // whether the server did not answer at all
     this.rows = new RowList(byId("rows"));
+    this.empty = new EmptyList(this);
     this.picked = new Picked({
       changed: () => this.drawRows(),
       reload: (gone = []) => this.reload(gone),
@@ -186,14 +181,7 @@ class Trajectories {
   unreadable(error) {
     this.page = null;
     this.lost = error.status === 0;
-    this.rows.replace(
-      placard(
-        "The list could not be read",
-        fullSentence(plain(error.message)),
-        again(error, () => this.load(this.listKey)),
-        el("a", { class: "wb-btn", href: "/trajectories", text: "The whole list" }),
-      ),
-    );
+    this.rows.replace(unreadable(error, () => this.load(this.listKey)));
   }
 
   drawOverview() {
@@ -202,11 +190,11 @@ class Trajectories {
     put(byId("matches"), el("b", { text: count(matches) }), ` of ${count(total)}`);
     showCount(total);
     this.drawHiding();
-    if (this.page?.rows.length === 0) this.rows.replace(this.nothing(total));
+    if (this.page?.rows.length === 0) this.rows.replace(this.empty.nothing(total));
   }
 
   drawHiding() {
-    put(byId("hiding"), this.overview?.matches ? this.hiding("hides") : null);
+    put(byId("hiding"), this.overview?.matches ? this.empty.hiding("hides") : null);
   }
 
   drawRows() {
@@ -219,7 +207,7 @@ class Trajectories {
     byId("newer").disabled = !this.page.newer;
     const on = { click: (event, row) => this.click(event, row.id), pick: (row, yes) => this.picked.set(row, yes) };
     const href = (row) => `/trajectories?${this.with({ run: row.id })}`;
-    if (this.page.rows.length === 0) this.rows.replace(...[this.nothing(this.overview?.total ?? null)].filter(Boolean));
+    if (this.page.rows.length === 0) this.rows.replace(...[this.empty.nothing(this.overview?.total ?? null)].filter(Boolean));
     else
       this.rows.draw(
         this.page.rows,
@@ -247,62 +235,6 @@ class Trajectories {
     return this.go(this.with({ run: null, tab: null }));
   }
 
-  nothing(total) {
-    if (total === null) return el("div", { class: "wb-skel lv-late", "aria-hidden": "true" });
-    if (total === 0)
-      return el(
-        "div",
-        { class: "wb-state" },
-        el("h2", { text: "Nothing has been run yet" }),
-        el("p", { text: "Every run is kept here, finished or stopped." }),
-        el("a", { class: "wb-btn primary", href: "/", text: "Give it a task" }),
-      );
-    // That rollouts of training are left out counts where there are any.
-    const names = narrowing(this.query).filter((part) => part !== "training" || this.hiddenBy(part));
-    if (names.length === 0)
-      return el(
-        "div",
-        { class: "wb-state" },
-        el("h2", { text: "Nothing lies beyond this place" }),
-        el("p", { text: "The runs that this link showed are gone, or it was cut." }),
-        el("a", { class: "wb-btn", href: "/trajectories", text: "The newest ones" }),
-      );
-    return el(
-      "div",
-      { class: "wb-state" },
-      el("h2", { text: "No trajectory matches" }),
-      el("p", { text: `Drop a filter: ${names.join(", ")}.` }),
-      el("div", { class: "lv-actions" }, this.hiding("alone hides")),
-      el("button", {
-        class: "wb-btn",
-        type: "button",
-        text: "Clear filters",
-        on: { click: () => this.filters.clear() },
-      }),
-    );
-  }
-
-  /** How many runs a filter alone hides; where none but the one on training is set, those are all rollouts. */
-  hiddenBy(part) {
-    const alone = narrowing(this.query).length === 1 && part === "training" && !this.query.get("training");
-    return alone ? this.page?.rollouts : this.hidden?.[part];
-  }
-
-  /** A button for each filter that alone hides runs: it takes that filter out. */
-  hiding(word) {
-    return narrowing(this.query)
-      .filter((part) => this.hiddenBy(part))
-      .map((part) =>
-        el("button", {
-          class: "wb-btn sm rc-hides",
-          type: "button",
-          title: `Drop this filter: ${count(this.hiddenBy(part))} more`,
-          text: hides(part, word, count(this.hiddenBy(part))),
-          on: { click: () => this.filters.drop(this.query, part) },
-        }),
-      );
-  }
-
   click(event, id) {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
@@ -318,56 +250,10 @@ class Trajectories {
     byId("wb").classList.toggle("tr-open", this.detail.id !== null);
     this.picked.draw();
   }
-
-  /** j and k: the row after or before the focused or opened one. */
-  step(by) {
-    const rows = [...document.querySelectorAll(".tr-row")];
-    if (rows.length === 0) return false;
-    const focused = rows.indexOf(document.activeElement);
-    const at = focused >= 0 ? focused : rows.findIndex((row) => row.dataset.id === this.detail.id);
-    const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
-    next.focus();
-    next.scrollIntoView({ block: "nearest" });
-    return true;
-  }
-
-  /** s: select the focused row, or the open one. */
-  select() {
-    const row = document.activeElement?.classList.contains("tr-row")
-      ? document.activeElement
-      : document.querySelector(".tr-row[aria-current]");
-    const box = row?.parentElement.querySelector("input");
-    box?.click();
-    return Boolean(box);
-  }
 }
 
 export async function start() {
   const list = new Trajectories();
-  keys.start({
-    j: { shown: "j k", words: "next trajectory", brief: "next, previous", run: () => list.step(1) },
-    k: { words: "trajectory before", run: () => list.step(-1) },
-    n: { shown: "n p", words: "next turn", brief: "turn", run: () => moveCard(1) },
-    p: { words: "turn before", run: () => moveCard(-1) },
-    Enter: { words: "open the row, or the observation of the turn", brief: "open", run: openObservation },
-    "/": { words: "search", brief: "search", run: () => byId("q").focus() },
-    s: { words: "select the row", brief: "select", run: () => list.select() },
-    c: { words: "compare the two that are selected", brief: "compare", run: () => list.picked.compare() },
-    1: { shown: "1 2 3", words: "grade: solved, not solved, cannot say", brief: "grade", run: () => list.detail.grade(0) },
-    2: { words: "grade: not solved", run: () => list.detail.grade(1) },
-    3: { words: "grade: cannot say", run: () => list.detail.grade(2) },
-    a: { words: "add a tag", brief: "tag", run: () => list.detail.focusTag() },
-    "[": { shown: "[ ]", words: "newer", brief: "newer, older", run: () => byId("newer").click() },
-    "]": { words: "older", run: () => byId("older").click() },
-    Escape: {
-      shown: "Esc",
-      words: "close a menu, leave the search field",
-      inFields: true,
-      run: () => {
-        closeMenus();
-        document.activeElement?.blur();
-      },
-    },
-  });
+  keys.start(listKeys(list));
   await list.open();
 }
