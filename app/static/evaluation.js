@@ -2,7 +2,7 @@
 
 import { command } from "./command.js";
 import { byId, el, put, svg } from "./dom.js";
-import { count, plain, plural, when } from "./format.js";
+import { count, plain, plural, unknown, when } from "./format.js";
 import * as keys from "./keys.js";
 import { simulatedBadge } from "./marks.js";
 import { Place } from "./place.js";
@@ -89,7 +89,8 @@ class Evaluation extends Place {
 function begun({ name, tag, suites, played }, changed) {
   const runs = el("a", { href: `/trajectories?${new URLSearchParams({ tag })}`, text: `${count(played)} so far` });
   const told = el("span", { class: "wb-note", text: "no report yet" });
-  return [[plain(name), " ", told], "—", suites.map(plain).join(", "), "—", "—", played ? runs : "none yet", changed];
+  const later = () => unknown("the report will say");
+  return [[plain(name), " ", told], "—", suites.map(plain).join(", "), later(), later(), played ? runs : "none yet", changed];
 }
 
 function published(found) {
