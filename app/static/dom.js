@@ -40,6 +40,17 @@ function present(children) {
 
 export const byId = (id) => document.getElementById(id);
 
+/** Resolves once our style sheets apply: without them Gradio's own bar is there to be tabbed into, and widths are wrong. */
+export function styled() {
+  const links = [...document.querySelectorAll('link[rel="stylesheet"][href^="/wb/"]')];
+  const come = (link) =>
+    link.sheet ??
+    new Promise((resolve) => {
+      for (const event of ["load", "error"]) link.addEventListener(event, resolve, { once: true });
+    });
+  return Promise.all(links.map(come));
+}
+
 /** Resolves with the page's root once Gradio has drawn it. */
 export function ready(id) {
   return new Promise((resolve) => {

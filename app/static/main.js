@@ -1,12 +1,13 @@
 // Starts whichever page this is, once Gradio has put its skeleton into the document.
 
-import { ready } from "./dom.js";
+import { ready, styled } from "./dom.js";
 import { icon } from "./icons.js";
 import * as theme from "./theme.js";
 import * as topbar from "./topbar.js";
 
 theme.start();
 const root = await ready("wb");
+await styled();
 document.getElementById("theme").replaceChildren(icon("half"));
 for (const node of root.querySelectorAll("[data-icon]"))
   node.replaceChildren(icon(node.dataset.icon, "small" in node.dataset));
