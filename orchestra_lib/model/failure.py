@@ -7,12 +7,14 @@ for the key; an HTML page is never quoted.
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-import openai
 
 from orchestra_lib.model.reply import BrokenStream
 from orchestra_lib.record import record
+
+if TYPE_CHECKING:
+    import openai
 
 MAX_QUOTE = 200
 _RETRIED = frozenset({408, 409, 429})
@@ -72,6 +74,8 @@ class Address:
 
 def failure_of(error: Exception, address: Address) -> Failure:
     """Read an error of the client library, of the clock or of a broken stream."""
+    import openai
+
     if isinstance(error, openai.APIStatusError):
         return _refused(error, address)
     if isinstance(error, openai.APITimeoutError | TimeoutError):
@@ -93,7 +97,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, BrokenStream) else "it is not JSON"
 
 
-def _refused(error: openai.APIStatusError, address: Address) -> Failure:
+def _refused(error: "openai.APIStatusError", address: Address) -> Failure:
     code, body = error.status_code, _error_of(error.body)
     words = body.get("message") if isinstance(body, dict) else body
     too_long = code == 413 or (code not in _RETRIED and _is_too_long(words, body))
@@ -121,7 +125,7 @@ def _is_too_long(words: object, body: object) -> bool:
     return any(isinstance(said, str) and _TOO_LONG.search(said[: 4 * MAX_QUOTE]) for said in (words, *codes))
 
 
-def _unreachable(error: openai.APIConnectionError, address: Address) -> Failure:
+def _unreachable(error: "openai.APIConnectionError", address: Address) -> Failure:
     reason = address.quote(str(error.__cause__ or "")) or type(error.__cause__ or error).__name__
     return Failure(
         message=f"{address.shown} cannot be reached or broke off ({reason}); check the address and that it runs",

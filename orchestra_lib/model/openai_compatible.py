@@ -9,10 +9,8 @@ import os
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import openai
 
 from orchestra_lib.errors import BadInput, ContextOverflow, ProviderFault
 from orchestra_lib.generation import ChatRequest, Completion, Delta
@@ -24,6 +22,9 @@ from orchestra_lib.model.gate import Gate
 from orchestra_lib.model.reply import BrokenStream, Reply
 from orchestra_lib.pricing import Attempt, Usage
 from orchestra_lib.toolorchestra.tokens import TokenCounter, count
+
+if TYPE_CHECKING:
+    import openai
 
 __all__ = ["Dialect", "OpenAICompatible", "Patience"]
 
@@ -60,6 +61,8 @@ class OpenAICompatible:
         context: int | None = None,
         max_input: int | None = None,
     ) -> None:
+        import openai  # noqa: F401  # a third of a second: where a model is wanted, not at each start nor in its loop
+
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadInput(f"the model address {base_url!r} is no URL; write for example http://127.0.0.1:8000/v1")
@@ -79,6 +82,8 @@ class OpenAICompatible:
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | Completion, None]:
         """Deltas, then one `Completion` whose attempts include the failed tries."""
+        import openai
+
         self._check_fits(request)
         left_s, backoff_s, attempts = self._patience.total_s, 0.0, list[Attempt]()
         while True:
@@ -163,7 +168,9 @@ class OpenAICompatible:
             usage = Usage(input_tokens=given, output_tokens=made, estimated=True)
         return {"usage": usage, "reported_cost_usd": reply.cost_usd}
 
-    async def _ask(self, client: openai.AsyncOpenAI, request: ChatRequest) -> openai.AsyncStream[object]:
+    async def _ask(self, client: "openai.AsyncOpenAI", request: ChatRequest) -> "openai.AsyncStream[object]":
+        import openai
+
         # `chat.completions.create` would walk the conversation and every chunk along their types, which costs
         # more than all the rest of a request; what goes out is plain JSON already, and `Reply` trusts nothing.
         return await client.post(

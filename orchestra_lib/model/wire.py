@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import httpx2
-import openai
 
 from orchestra_lib.model.reply import BrokenStream
+
+if TYPE_CHECKING:
+    import openai
 
 MAX_HELD_BYTES = 4 << 20
 """The longest line of a stream, and the longest error page."""
@@ -22,7 +25,7 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @asynccontextmanager
-async def client(base_url: str) -> AsyncIterator[openai.AsyncOpenAI]:
+async def client(base_url: str) -> AsyncIterator["openai.AsyncOpenAI"]:
     """A client of this event loop, for one request. What runs on this machine is never asked for through a proxy."""
     endpoints = _of_loops.setdefault(asyncio.get_running_loop(), {})
     if base_url not in endpoints:
@@ -62,7 +65,7 @@ class _Clients:
         self._keeper = asyncio.create_task(self._keep(forget))
 
     @contextmanager
-    def lent(self) -> Iterator[openai.AsyncOpenAI]:
+    def lent(self) -> Iterator["openai.AsyncOpenAI"]:
         """The first client with a place."""
         client = next((one for one, users in self._users.items() if users < _CROWD), None) or self._new()
         self._users[client] = self._users.get(client, 0) + 1
@@ -72,7 +75,9 @@ class _Clients:
             self._users[client] -= 1
             self._used.set()
 
-    def _new(self) -> openai.AsyncOpenAI:
+    def _new(self) -> "openai.AsyncOpenAI":
+        import openai
+
         http = openai.DefaultAsyncHttpx2Client(
             trust_env=not is_local(self._base_url),
             verify=self._certificates,
