@@ -172,7 +172,7 @@ class _Lines:
     def _why(self, name: str, what: str, setups: Sequence[Row]) -> str:
         offered = [self._facts[row["setup"]] for row in setups if row["calls"]]
         if not offered:
-            return "it has called nobody"
+            return "it has called nobody who was on offer"
         if all(len(one.models) < 2 for one in offered):
             return "there was no choice: one tool was on offer"
         if what.startswith("own"):
