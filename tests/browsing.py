@@ -95,6 +95,7 @@ def visited(browser, base_url, *, expected, viewport=DESK, **media):
 
     def begin():
         page = next((page for page in context.pages if page.url == BLANK), None) or context.new_page()
+        page.bring_to_front()  # as a page that has just been opened is
         page.goto(f"{base_url}/wb/mark.svg")  # of the same origin, and it keeps nothing
         page.evaluate("first => { sessionStorage.clear(); if (first) localStorage.clear(); }", not mine)
         mine.append(page)

@@ -323,6 +323,7 @@ def test_the_page_follows_the_end_only_while_it_is_there(open_page):
     page.set_viewport_size({"width": 1200, "height": 500})
     run(page, "figures")
     page.locator(".wb-call").nth(2).wait_for(timeout=20_000)
+    page.wait_for_function("document.getElementById('scroll').scrollTop > 50")  # it is longer than its place
     page.locator("#scroll").evaluate("box => box.scrollTo(0, 0)")
     expect(page.locator("#newer")).to_contain_text("new turn", timeout=20_000)
     assert page.locator("#scroll").evaluate("box => box.scrollTop") == 0
