@@ -46,3 +46,12 @@ def test_the_next_run_that_is_left_tells_of_one_that_could_not_be_stored():
 
     with pytest.raises(StoreFault, match="full"):
         asyncio.run(later(Shelf(Kept(bad=13))))
+
+
+def test_a_run_that_no_disk_takes_costs_those_beside_it_nothing():
+    async def at_once(shelf):
+        return await asyncio.gather(*map(shelf.put, (12, 11, 13, 14)), return_exceptions=True)
+
+    found = asyncio.run(at_once(Shelf(kept := Kept(bad=13))))
+    assert [type(one) for one in found] == [type(None), type(None), StoreFault, type(None)]
+    assert sorted(run for batch in kept.batches for run in batch) == [11, 12, 14]

@@ -7,6 +7,7 @@ already: whoever plays many need not wait for their rows, and asks at the end wh
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 
 from orchestra_lib.store.store import Store
 from orchestra_lib.trajectory import Trajectory
@@ -87,20 +88,28 @@ class Shelf:
 
     async def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         batch, self._waiting, self._within_s = self._waiting, [], _LEISURE_S
-        fault: Exception | None = None
+        faults: Sequence[Exception | None]
         try:
-            await asyncio.to_thread(self._store.add_many, [one for one, _ in batch])
-        except Exception as error:  # whatever it is, it belongs to those who wait
-            fault = error
+            faults = await asyncio.to_thread(self._faults, [one for one, _ in batch])
+        except Exception as error:  # there are no threads any more
+            faults = [error] * len(batch)
         finally:  # by a timer, for a sleep would end with the tasks of a loop that is torn down
             if self._loop is loop:
                 self._ended_s = loop.time()
                 self._due_s = self._ended_s + (self._within_s if len(batch) > 1 else 0.0)
                 self._timer = loop.call_at(self._due_s, self._next, loop)
-        for _, stored in batch:
+        for (_, stored), fault in zip(batch, faults, strict=True):
             if stored.done():  # whoever waited has gone
                 continue
             stored.set_result(None) if fault is None else stored.set_exception(fault)
+
+    def _faults(self, runs: Sequence[Trajectory]) -> Sequence[Exception | None]:
+        """Store them, and say what kept each from it: where all together fail, each is tried alone."""
+        try:
+            self._store.add_many(runs)
+        except Exception as error:  # whatever it is, it belongs to those who wait
+            return [error] if len(runs) == 1 else [self._faults([one])[0] for one in runs]
+        return [None] * len(runs)
 
 
 def _is_well(stored: "asyncio.Future[None]") -> bool:
