@@ -14,7 +14,7 @@ from orchestra_lib.training.run_folder import State
 from orchestra_lib.workbench import Workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
-EXPECTED = re.compile(r"net::ERR_FAILED|status of 404")
+EXPECTED = re.compile(r"net::ERR_FAILED|status of (404|500)")
 API = "**/api/**"
 
 
@@ -53,6 +53,24 @@ def test_what_could_not_be_read_says_so_and_comes_with_another_try(opened, path,
     page.get_by_role("button", name="Try again").first.click()
     expect(page.locator(back)).to_be_visible()
     expect(told).to_have_count(0)
+    page.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/trajectories", "/compare", "/bias", "/toolscale", "/tools", "/sql"])
+def test_what_takes_a_while_is_seen_to_be_on_its_way(opened, path):
+    page = opened("/evaluation")
+    page.route(API, lambda route: None)  # no answer comes
+    page.goto(page.url.replace("/evaluation", path))
+    expect(page.locator("#wb .wb-skel").first).to_be_visible()
+    page.close()
+
+
+def test_live_says_at_once_that_the_workbench_failed(opened):
+    page = opened("/evaluation")
+    failed = {"status": 500, "json": {"detail": "the disk is full"}}
+    page.route(API, lambda route: route.fulfill(**failed))
+    page.goto(page.url.replace("/evaluation", "/"))
+    expect(page.locator("#notices")).to_contain_text("The workbench failed. The disk is full. Trying again.")
     page.close()
 
 

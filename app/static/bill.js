@@ -6,6 +6,7 @@ import { cost, count, figure, fineUsd, plain, tokenCount, unknown, usd } from ".
 import { kindBox, nominalBadge, statusChip } from "./marks.js";
 import { meter, timeMeter, warning } from "./meters.js";
 import { lasted } from "./times.js";
+import { skeleton } from "./placards.js";
 
 const LINES = 8;
 const tenths = (value) => value.toFixed(1); // while the clock goes on
@@ -17,7 +18,7 @@ export function drawBill(host, run, table, place) {
   else put(host, idle(table, run ? "not begun" : "idle"));
 }
 
-const loading = () => [head(null, null), el("div", { class: "wb-skel lv-late", "aria-hidden": "true" })];
+const loading = () => [head(null, null), skeleton()];
 
 function tableNote(table) {
   if (!table) return null;

@@ -7,6 +7,7 @@ import { drawChoice, drawRefused } from "./comparechoice.js";
 import { compareHead } from "./comparehead.js";
 import { drawMany } from "./comparemany.js";
 import { CompareRows, openCall, stepDifference } from "./comparerows.js";
+import { skeleton } from "./placards.js";
 import { Refused, getJson } from "./server.js";
 import { Staves } from "./staves.js";
 import * as keys from "./keys.js";
@@ -47,7 +48,7 @@ class Compare {
     if (this.pair !== pair) {
       this.pair = pair;
       this.rows = new CompareRows();
-      put(byId("compare"), el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
+      put(byId("compare"), skeleton());
       try {
         const data = await getJson(`/api/compare?${new URLSearchParams({ a, b, by })}`);
         if (this.pair !== pair) return null;
@@ -73,6 +74,7 @@ class Compare {
     this.pair = asked;
     this.data = null;
     document.title = "Compare · Orchestra Workbench";
+    put(byId("compare"), skeleton());
     try {
       const data = await getJson(`/api/compare?${asked}`);
       if (this.pair === asked) drawMany(byId("compare"), data, (base) => this.go({ base }, { replace: true }));
@@ -86,6 +88,7 @@ class Compare {
   async choose(known, missing) {
     this.pair = null;
     this.data = null;
+    put(byId("compare"), skeleton());
     try {
       await drawChoice(byId("compare"), known, missing);
     } catch (error) {

@@ -15,7 +15,7 @@ import { drawScore } from "./score.js";
 import { Refused, follow, getJson, runPath } from "./server.js";
 import { TABS, tabContent } from "./tabs.js";
 import { TagBar } from "./tagbar.js";
-import { nowhere, placard } from "./placards.js";
+import { nowhere, placard, skeleton } from "./placards.js";
 import { lasted } from "./times.js";
 import { Timeline } from "./timeline.js";
 import { DomainCard } from "./domaincard.js";
@@ -54,7 +54,7 @@ export class Detail {
       put(byId("detail"));
       return;
     }
-    put(byId("detail"), el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
+    put(byId("detail"), skeleton());
     this.timeline = null;
     const run = this.run;
     const mine =
@@ -235,7 +235,7 @@ export class Detail {
     const { tab, run } = this;
     if (tab === "timeline") return put(byId("tab-other"));
     const host = byId("tab-other");
-    if (!host.childElementCount) put(host, el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
+    if (!host.childElementCount) put(host, skeleton());
     const setStyle = (style) => {
       this.style = style;
       this.drawTab();

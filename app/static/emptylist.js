@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { count, fullSentence, plain } from "./format.js";
 import { narrowing } from "./filters.js";
-import { placard } from "./placards.js";
+import { placard, skeleton } from "./placards.js";
 import { again } from "./toolmarks.js";
 
 /** What the button of a filter says that hides so many runs. */
@@ -28,7 +28,7 @@ export class EmptyList {
 
   /** Why no row is there, of `total` runs in the store; null while they are counted. */
   nothing(total) {
-    if (total === null) return el("div", { class: "wb-skel lv-late", "aria-hidden": "true" });
+    if (total === null) return skeleton();
     if (total === 0)
       return el(
         "div",

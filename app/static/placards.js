@@ -29,7 +29,9 @@ export function waiting({ place, waiting: all }, onCancel) {
 
 /** A run of which nothing has come yet; seen only when that takes a while. */
 export const loading = () => el("div", { class: "lv-loading", "aria-hidden": "true" }, skeleton(), skeleton(), skeleton());
-const skeleton = () => el("div", { class: "wb-skel lv-late" });
+
+/** A line of what is on its way; seen only when that takes a while. */
+export const skeleton = () => el("div", { class: "wb-skel lv-late", "aria-hidden": "true" });
 
 /** Why a link may lead to no run. */
 export const nowhere = (id) => `Nothing here is called \u201c${brief(plain(id))}\u201d. It was deleted, or the link is from another machine.`;

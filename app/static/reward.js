@@ -6,7 +6,7 @@ import { byId, el, put, svg } from "./dom.js";
 import { fullSentence, plain, plural } from "./format.js";
 import { simulatedBadge } from "./marks.js";
 import { startMenus } from "./menus.js";
-import { placard } from "./placards.js";
+import { placard, skeleton } from "./placards.js";
 import { Charts } from "./rewardcharts.js";
 import { EXAMPLE } from "./rewardexample.js";
 import { Lab } from "./rewardlab.js";
@@ -47,7 +47,7 @@ class Reward {
       put(byId("told"));
       this.groups();
       if (!asked && !example) return this.empty();
-      put(byId("reward"), el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
+      put(byId("reward"), skeleton());
       try {
         const data = example ? EXAMPLE : await getJson(`/api/reward?${asked}`);
         if (this.asked !== (example ? "example" : asked)) return null;

@@ -40,7 +40,8 @@ export class ServerState {
 
   /** The stream of the shown run is lost (words) or back (null). */
   tell(words) {
-    this.problem = words ? { kind: "run", title: "Connection lost.", words } : null;
+    if (words) this.problem = { kind: "run", title: "Connection lost.", words };
+    else if (this.problem?.kind === "run") this.problem = null;
     this.draw();
   }
 

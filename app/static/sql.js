@@ -3,6 +3,7 @@
 import { byId, el, put } from "./dom.js";
 import { asSentence, count, plain, plural, seconds } from "./format.js";
 import { icon } from "./icons.js";
+import { skeleton } from "./placards.js";
 import { Refused, getJson } from "./server.js";
 import { reasonOf } from "./toolmarks.js";
 import { EXAMPLES } from "./sqlexamples.js";
@@ -72,6 +73,7 @@ class Sql {
   }
 
   async drawSchema() {
+    put(byId("schema"), skeleton());
     try {
       const tables = await getJson("/api/sql/schema");
       put(

@@ -10,7 +10,7 @@ import { McpServers } from "./mcpservers.js";
 import { remembered, remember } from "./pricechoice.js";
 import { Prices } from "./prices.js";
 import { ToolCard } from "./toolcard.js";
-import { BUSY, alertOf } from "./toolmarks.js";
+import { BUSY, again, alertOf } from "./toolmarks.js";
 import * as keys from "./keys.js";
 
 const AGAIN_MS = 15_000;
@@ -122,7 +122,7 @@ class Tools {
       this.draw();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      put(byId("problem"), alertOf("The catalogue could not be read.", error.message));
+      put(byId("problem"), alertOf("The catalogue could not be read.", error.message), again(error, () => this.load()));
     }
     const looking = this.rows.some((row) => row.off?.startsWith("looking for"));
     if (!document.hidden) this.timer = setTimeout(() => this.load(), looking ? SOON_MS : AGAIN_MS);

@@ -45,7 +45,7 @@ export class RunList {
 
   async load() {
     const query = new URLSearchParams(this.page.folders.map((one) => ["also", one]));
-    const found = await this.page.trying("The runs could not be read.", () => getJson(`/api/training?${query}`));
+    const found = await this.page.trying("The runs could not be read.", () => getJson(`/api/training?${query}`), { retry: () => this.load() });
     if (this.page.current !== "list") return;
     if (found) this.draw(found);
     this.ticker.next(found?.runs.some((run) => GOING.has(run.state)) ? GOING_MS : IDLE_MS);

@@ -6,6 +6,7 @@ import { icon } from "./icons.js";
 import { kindBox, simulatedBadge } from "./marks.js";
 import { Refused, getJson, postJson } from "./server.js";
 import { reasonWords } from "./trainingwords.js";
+import { skeleton } from "./placards.js";
 
 const MOST_GROUPS = 24;
 
@@ -34,7 +35,7 @@ export class Rollouts {
     const key = `${run.id} ${step}`;
     if (this.asked === key) return this.drawBar();
     this.asked = key;
-    if (changed) put(host, el("div", { class: "wb-skel lv-late", "aria-hidden": "true" }));
+    if (changed) put(host, skeleton());
     const found = await run.page.trying("The rollouts could not be read.", () => getJson(`/api/training/rollouts?${new URLSearchParams({ run: run.id, step })}`), { retry: () => this.show(host, true) });
     if (!found && this.asked === key) {
       this.asked = null;

@@ -8,6 +8,7 @@ import { EmptyList, unreadable } from "./emptylist.js";
 import { Filters, NAMES, narrowing } from "./filters.js";
 import { drawColumns, drawExport, drawViews, startMenus } from "./menus.js";
 import { listKeys } from "./listkeys.js";
+import { skeleton } from "./placards.js";
 import { Picked, hearOthers } from "./picked.js";
 import { RowList } from "./rowlist.js";
 import { chosenColumns, headCells, runRow, template } from "./runrow.js";
@@ -119,6 +120,7 @@ class Trajectories {
 
   async load(key) {
     if (key !== this.listKey) this.page = this.hidden = null;
+    if (!byId("rows").childElementCount) this.rows.replace(skeleton());
     this.listKey = key;
     drawExport(this.narrowed());
     const counted = this.count();
