@@ -161,6 +161,18 @@ def test_nothing_chosen_offers_the_latest(open_page):
     page.keyboard.press("ArrowDown")
 
 
+def test_keys_pressed_while_two_are_on_their_way_do_not_draw_those_before(open_page):
+    page, waiting = open_page("/compare?a=run-a&b=run-b"), []
+    page.route("**/api/compare?**", lambda route: waiting.append(route))
+    page.evaluate("history.pushState(null, '', '?a=run-b&b=run-same'); dispatchEvent(new PopStateEvent('popstate'))")
+    page.wait_for_selector("#compare > .wb-skel", state="attached")
+    for key in "dax":
+        page.keyboard.press(key)
+    waiting[0].continue_()
+    expect(page.locator(".cp-deltas")).to_be_visible()
+    assert page.url.endswith("?a=run-b&b=run-same")
+
+
 def test_hostile_text_is_only_ever_text(show):
     page = show("/compare?a=run-hostile&b=run-a&all=1")
     expect(page.locator("#compare")).to_contain_text("<img src=x onerror=")

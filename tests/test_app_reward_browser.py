@@ -252,6 +252,21 @@ def test_nothing_chosen_lists_the_groups(show):
     expect(page.locator(".rw-t tbody tr")).to_have_count(3, timeout=30_000)  # a whole page is loaded
 
 
+def test_a_key_pressed_while_a_group_is_on_its_way_does_not_draw_the_one_before(show):
+    page, wrong, waiting = show("/reward?example"), [], []
+    page.on("pageerror", hear := lambda error: wrong.append(error))
+    page.route("**/api/reward?**", lambda route: waiting.append(route))
+    page.evaluate("history.pushState(null, '', '?group=told'); dispatchEvent(new PopStateEvent('popstate'))")
+    page.wait_for_selector("#reward > .wb-skel", state="attached")
+    page.keyboard.press("m")
+    page.keyboard.press("r")
+    waiting[0].continue_()
+    expect(page.locator(".rw-t tbody tr")).to_have_count(5)
+    page.unroute("**/api/reward?**")
+    page.remove_listener("pageerror", hear)
+    assert wrong == []
+
+
 def test_hostile_text_is_only_ever_text(show):
     page = show("/reward?run=hostile-0&run=hostile-1")
     expect(page.locator("#groups-now")).to_contain_text("<img src=x onerror=")

@@ -3,7 +3,7 @@
 
 import { byId, el, put } from "./dom.js";
 import { count } from "./format.js";
-import { drawChoice, drawRefused } from "./comparechoice.js";
+import { choices, drawRefused } from "./comparechoice.js";
 import { compareHead } from "./comparehead.js";
 import { drawMany } from "./comparemany.js";
 import { CompareRows, openCall, stepDifference } from "./comparerows.js";
@@ -47,6 +47,7 @@ class Compare {
     if (!a || !b) return this.choose(a ?? b, a ? "b" : "a");
     if (this.pair !== pair) {
       this.pair = pair;
+      this.data = null; // the two before are no longer drawn
       this.rows = new CompareRows();
       put(byId("compare"), skeleton());
       try {
@@ -90,10 +91,11 @@ class Compare {
     this.data = null;
     put(byId("compare"), skeleton());
     try {
-      await drawChoice(byId("compare"), known, missing);
+      const section = await choices(known, missing);
+      if (this.pair === null) put(byId("compare"), section);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.refused(error);
+      if (this.pair === null) this.refused(error);
     }
   }
 

@@ -29,10 +29,10 @@ export function drawRefused(host, error, query, again) {
   );
 }
 
-/** One run is known, or none: the latest to choose the `missing` side from. Raises `Refused`. */
-export async function drawChoice(host, known, missing) {
+/** One run is known, or none: the latest to choose the `missing` side from, a section. Raises `Refused`. */
+export async function choices(known, missing) {
   const run = known ? (await getJson(`/api/rail?ids=${encodeURIComponent(known)}`)).runs[0] : null;
-  if (run?.status === "gone") return put(host, gone(known));
+  if (run?.status === "gone") return gone(known);
   const rows = (await getJson("/api/trajectories")).rows.filter((row) => row.id !== known).slice(0, LATEST);
   const address = (row) =>
     `/compare?${new URLSearchParams(known ? { a: known, b: known, [missing]: row.id } : { a: row.id })}`;
@@ -43,19 +43,16 @@ export async function drawChoice(host, known, missing) {
         rows.map((row) => choice(row, address(row))),
       )
     : el("p", { class: "wb-note", text: known ? "There is no other run yet." : "Nothing has been run yet." });
-  return put(
-    host,
-    el(
-      "section",
-      { class: "wb-panel cp-choose", "aria-label": "Choose" },
-      el("h1", { text: known ? "Choose what to compare with" : "Compare two trajectories" }),
-      known ? knownRun(run, missing === "a" ? "b" : "a") : null,
-      rows.length ? el("p", { class: "wb-note", text: HOW }) : null,
-      content,
-      rows.length
-        ? el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" })
-        : el("a", { class: "wb-btn primary", href: "/", text: "Give it a task" }),
-    ),
+  return el(
+    "section",
+    { class: "wb-panel cp-choose", "aria-label": "Choose" },
+    el("h1", { text: known ? "Choose what to compare with" : "Compare two trajectories" }),
+    known ? knownRun(run, missing === "a" ? "b" : "a") : null,
+    rows.length ? el("p", { class: "wb-note", text: HOW }) : null,
+    content,
+    rows.length
+      ? el("a", { class: "wb-btn", href: "/trajectories", text: "All trajectories" })
+      : el("a", { class: "wb-btn primary", href: "/", text: "Give it a task" }),
   );
 }
 

@@ -40,21 +40,23 @@ class Reward {
   async open() {
     clearTimeout(this.timer); // what was still to be written was of the address before
     const query = this.query;
-    const asked = new URLSearchParams([...query].filter(([name]) => ["run", "group"].includes(name))).toString();
     const example = query.has("example");
-    if (this.asked !== (example ? "example" : asked)) {
-      this.asked = example ? "example" : asked;
+    const named = new URLSearchParams([...query].filter(([name]) => ["run", "group"].includes(name)));
+    const asked = example ? "example" : named.toString();
+    if (this.asked !== asked) {
+      this.asked = asked;
+      this.lab = null; // what is drawn of the group before goes, and keys and what comes to sight draw into it
       put(byId("told"));
       this.groups();
-      if (!asked && !example) return this.empty();
+      if (!asked) return this.empty();
       put(byId("reward"), skeleton());
       try {
         const data = example ? EXAMPLE : await getJson(`/api/reward?${asked}`);
-        if (this.asked !== (example ? "example" : asked)) return null;
+        if (this.asked !== asked) return null;
         this.lab = new Lab(data);
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
-        return this.gone(error);
+        return this.asked === asked && this.gone(error);
       }
     }
     if (!this.lab) return null;
