@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
+from orchestra_lib.bias import Estimate
 from orchestra_lib.cli import main
+from orchestra_lib.cli.bias import points
 from orchestra_lib.paper_bias import paper_bias
 from orchestra_lib.training import conducting
 
@@ -67,6 +69,10 @@ def test_an_empty_store_says_how_to_begin(orchestra):
     code, _, err = orchestra()
     assert code == 0
     assert "--swap" in err
+
+
+def test_a_half_of_a_point_goes_up_as_it_does_on_the_page():
+    assert points(Estimate(value=0.425, low=-0.125, high=0.5)) == "+43 [\u221212, +50]"
 
 
 def test_the_papers_table_adds_up():

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from math import floor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -200,7 +201,7 @@ def points(found: Estimate, *, signed: bool = True) -> str:
 
 
 def _points(share: float, signed: bool) -> str:
-    whole = round(100 * share)
+    whole = floor(100 * share + 0.5)  # halves go up, as on the page
     return (f"{whole:+}" if signed and whole else str(whole)).replace("-", "\u2212")
 
 
