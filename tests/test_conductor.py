@@ -61,6 +61,25 @@ def test_a_described_country_is_found_first_and_asked_about_then():
     assert trajectory.answer.startswith("Riyadh")
 
 
+LETTERS = "What is the capital of Peru, and how many letters does its name have?"
+
+
+def test_a_second_part_of_a_question_is_computed_from_what_the_library_said_of_the_first():
+    writer = Writer({"code": "print(len('Lima'))"})
+    trajectory = conduct(LETTERS, orchestra(code="4"), writer=writer)
+    assert called(trajectory) == ["local_search", "code_interpreter"]
+    assert trajectory.answer.startswith("Lima; 4\nFrom the local library: Peru: Capital Lima")
+    assert "Capital Lima" in writer.requests[0].messages[-1]["content"]
+
+
+@pytest.mark.parametrize("codes", [(), ("print(len(x))", "print(len(y))")])
+def test_a_second_part_that_nothing_computes_is_told(codes):
+    writer = Writer(*({"code": code} for code in codes)) if codes else None
+    trajectory = conduct(LETTERS, orchestra(code=failed("NameError")), writer=writer)
+    assert trajectory.answer.startswith("Lima\n")
+    assert trajectory.answer.endswith("Not answered: how many letters does its name have.")
+
+
 def test_a_model_writes_the_program_of_a_word_problem_under_a_schema():
     writer = Writer({"code": "print(6 * 9)"})
     trajectory = conduct(EGGS, orchestra(code="54"), writer=writer)

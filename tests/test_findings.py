@@ -26,6 +26,10 @@ def found(question, *lands, query=None):
         ("What is the capital of the country whose capital is Santiago?", "Santiago"),
         ("What is the area of the country that borders only Saudi Arabia?", "11,586 km²"),
         ("What is the population of the only country that borders Qatar?", "30770375"),
+        ("What are the capitals of Peru and Chile?", "Peru: Lima; Chile: Santiago"),
+        ("Name the capital and the population of Peru.", "Capital: Lima; Population: 30814175"),
+        ("What is the capital of Peru, and how many people live there?", "Capital: Lima; Population: 30814175"),
+        ("What is the capital of Peru in South America?", "Lima"),
     ],
 )
 def test_what_a_fact_sheet_says_is_the_answer(question, answer):
@@ -42,6 +46,10 @@ def test_what_a_fact_sheet_says_is_the_answer(question, answer):
         "Who is the president of Peru?",
         "How many people live in Lima?",
         "Which country borders both Peru and Qatar?",
+        "How many people live in the capital of Peru?",
+        "What is the capital of the larger of Peru and Chile?",
+        "Which has more people and a larger area, Peru or Chile?",
+        "By how many percent did the population of Peru grow?",
     ],
 )
 def test_what_no_sheet_says_is_no_answer(question):
@@ -75,6 +83,33 @@ def test_several_values_go_to_python(question, code):
     finding = found(question, "Peru", "Chile")
     assert isinstance(finding, Calculation)
     assert code in finding.code
+
+
+@pytest.mark.parametrize(
+    "question, printed",
+    [
+        ("Which is larger by population, Qatar or Chile?", "Chile (17,819,054)"),
+        ("Which of Peru, Chile and Saudi Arabia has the smallest population?", "Chile (17,819,054)"),
+        ("How many times bigger is the population of Peru than that of Chile?", "1.73"),
+        ("Which has more people, Peru or Chile, and by how many percent?", "Peru, by 72.9 %"),
+        ("Which has fewer people, Peru or Chile, and by how many percent?", "Chile, by 42.2 %"),
+        ("Is Peru bigger than Chile, and by how much?", "Peru, by 529,114"),
+        ("What is the population of Peru divided by its area?", "24.0"),
+        ("What is the population density of Peru and of Chile?", "Peru: 24.0; Chile: 23.6"),
+        ("Rank Peru, Qatar and Chile by population density.", "Qatar, Peru, Chile"),
+    ],
+)
+def test_what_python_prints_is_what_was_asked(question, printed, capsys):
+    finding = found(question, *LANDS)
+    assert isinstance(finding, Calculation)
+    exec(finding.code, {})  # our own program
+    assert capsys.readouterr().out.strip() == printed
+
+
+def test_a_second_part_that_no_sheet_answers_is_told():
+    finding = found("What is the capital of Peru, and how many letters does its name have?", "Peru")
+    assert isinstance(finding, Answer)
+    assert (finding.text, finding.rest) == ("Lima", "how many letters does its name have")
 
 
 def test_a_missing_subject_is_searched_for_by_name_and_only_once():

@@ -35,20 +35,36 @@ def program(question: str, operation: str, rows: Mapping[str, Row]) -> str:
     if operation == "density" and len(rows) == 1:
         population, area = next(iter(rows.values()))
         return f"people = {population!r}\narea = {area!r}\nprint(round(people / area, {wording.decimals(question, 1)}))"
-    values = {
-        name: values[0] / values[1] if len(values) > 1 and values[1] else values[0] for name, values in rows.items()
-    }
-    return f"values = {spoken(values)}\n{_last_lines(question, operation, len(values))}"
+    values = {name: _quotient(question, *row) for name, row in rows.items()}
+    if operation == "density":  # what is asked of several: the densest, or each
+        last = _last_lines(question, wording.operation(question, but="density"), len(values))
+    else:
+        last = _last_lines(question, operation, len(values))
+    return f"values = {spoken(values)}\n{last}"
 
 
-def _last_lines(question: str, operation: str, count: int) -> str:
+def _quotient(question: str, value: float, by: float = 0) -> float:
+    return round(value / by, wording.decimals(question, 1)) if by else value
+
+
+def _last_lines(question: str, operation: str | None, count: int) -> str:
     low = wording.LOW.search(question) is not None
     digits = wording.decimals(question, 2)
     match operation:
+        case None:
+            return "print('; '.join(f'{name}: {value}' for name, value in values.items()))"
         case "sum":
             return "print(sum(values.values()))"
         case "difference":
-            return "print(max(values.values()) - min(values.values()))"
+            amount = "max(values.values()) - min(values.values())"
+            if not wording.names_and_amount(question):
+                return f"print({amount})"
+            return f"{_best(low)}\namount = {amount}\nprint(f'{{best}}, by {{amount:,}}')"
+        case "percent":
+            most, least = "max(values.values())", "min(values.values())"
+            amount = f"(1 - {least} / {most})" if low else f"({most} / {least} - 1)"
+            percent = f"round(100 * {amount}, {wording.decimals(question, 1)})"
+            return f"{_best(low)}\npercent = {percent}\nprint(f'{{best}}, by {{percent}} %')"
         case "average":
             return f"print(round(sum(values.values()) / len(values), {digits}))"
         case "ratio":
@@ -57,4 +73,8 @@ def _last_lines(question: str, operation: str, count: int) -> str:
             return f"print(', '.join(sorted(values, key=values.get, reverse={not low})))"
     if count == 2 and wording.YES_OR_NO.match(question):
         return f"first, second = values.values()\nprint('yes' if first {'<' if low else '>'} second else 'no')"
-    return f"best = {'min' if low else 'max'}(values, key=values.get)\nprint(best, f'({{values[best]:,}})')"
+    return f"{_best(low)}\nprint(best, f'({{values[best]:,}})')"
+
+
+def _best(low: bool) -> str:
+    return f"best = {'min' if low else 'max'}(values, key=values.get)"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from orchestra_lib.policy.conductor import question as wording
 from orchestra_lib.policy.conductor import verifier
 from orchestra_lib.policy.conductor.documents import Document, merge
 from orchestra_lib.policy.conductor.fields import asked_field
@@ -45,10 +46,12 @@ async def _after_program(turn: Turn, last: Sequence[Call]) -> Move | None:
     odd = next((why for output in good if (why := verifier.odd_count(turn.task, output))), None)
     if good and odd is None:
         return _computed(turn, good, of=len(last))
-    fresh = await _fresh_program(turn, last, odd or turn.failure(last[0]))
-    if fresh is None and good:  # no other program is to be had: the doubt stays ours
+    if (fresh := await _fresh_program(turn, last, odd or turn.failure(last[0]))) is not None:
+        return fresh
+    if good:  # no other program is to be had: the doubt stays ours
         return _computed(turn, good, of=len(last))
-    return fresh
+    found = turn.finding()
+    return _partly(found) if isinstance(found, Answer) else None
 
 
 async def _fresh_program(turn: Turn, last: Sequence[Call], why: str) -> Move | None:
@@ -68,9 +71,13 @@ async def _fresh_program(turn: Turn, last: Sequence[Call], why: str) -> Move | N
 
 def _computed(turn: Turn, outputs: Sequence[str], *, of: int) -> Move:
     answer = _WHOLE.sub(r"\1", max(outputs, key=outputs.count))
-    if (found := turn.calculation()) is not None:
+    found = turn.finding()
+    if isinstance(found, Calculation):
         why = f"Python computed it from what was found: {found.source}."
         return Move(why=why, answer=_with_source(answer, found.source))
+    if isinstance(found, Answer):
+        both = answer if found.text in answer else f"{found.text}; {answer}"
+        return Move(why=f"Python printed the rest: {found.rest}.", answer=_with_source(both, found.source))
     votes = max(map(outputs.count, outputs))
     agree = f" {votes} of {of} programs agree." if of > 1 else ""
     return Move(why=f"Python printed the result.{agree}", answer=answer)
@@ -82,14 +89,35 @@ def _with_source(answer: str, source: str) -> str:
 
 async def _after_search(turn: Turn, spec: ToolSpec) -> Move | None:
     match turn.finding():
-        case Answer(text=text, source=source):
-            return Move(why=f"The library says it: {source}.", answer=_with_source(text, source))
+        case Answer() as found:
+            return await _with_rest(turn, found) or _partly(found)
         case Calculation(code=code, source=source):
             return _compute(turn, code, source)
         case Queries(texts=texts, why=why) if len(turn.progress.rounds) < SEARCH_ROUNDS:
             queries = tuple(search(spec, query, 2) for query in texts)
             return Move(why=f"Search on: {why}.", tool=spec.name, arguments=queries)
     return await _read(turn)
+
+
+async def _with_rest(turn: Turn, found: Answer) -> Move | None:
+    """A program for the second part of the question, once the first is known; the model that writes it is told that."""
+    interpreter = turn.interpreter()
+    if interpreter is None or turn.writer is None or turn.progress.programs():
+        return None
+    if not wording.OF_THE_ANSWER.search(found.rest):  # it takes a fact, and a program knows none
+        return None
+    written = await turn.write(turn.writer.program(f"{turn.task}\nKnown: {found.source}."))
+    if written.value is None:
+        return None
+    why = f"The library says it: {found.source}. For the rest, “{found.rest}”, Python runs a program."
+    return Move(why=why, tool=interpreter.name, arguments=({"code": str(written.value["code"])},))
+
+
+def _partly(found: Answer) -> Move:
+    """What the library says, and what of the question it leaves open."""
+    answer = _with_source(found.text, found.source)
+    rest = f"\nNot answered: {found.rest}." if found.rest else ""
+    return Move(why=f"The library says it: {found.source}.", answer=answer + rest)
 
 
 def _compute(turn: Turn, code: str, source: str) -> Move:

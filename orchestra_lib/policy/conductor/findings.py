@@ -6,22 +6,32 @@ compared or added by a Python program over values from the documents, never in a
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from orchestra_lib.policy.conductor import comparison
 from orchestra_lib.policy.conductor import question as wording
 from orchestra_lib.policy.conductor.documents import Document, merge, plain
-from orchestra_lib.policy.conductor.fields import Field, asked_field, lexicon, named
+from orchestra_lib.policy.conductor.fields import (
+    Field,
+    asked_field,
+    asked_together,
+    asked_within,
+    is_implied,
+    lexicon,
+    named,
+)
 from orchestra_lib.policy.conductor.question import mentions
 from orchestra_lib.record import record
 
 
 @record
 class Answer:
-    """The documents say it, and where."""
+    """The documents say it, and where. `rest` is a second part of the question that they do not answer."""
 
     text: str
     source: str
+    rest: str = ""
 
 
 @record
@@ -50,9 +60,19 @@ class Search:
 
 MAX_CHARS, MAX_SUBJECTS = 600, 8
 """A question beyond these is a text about many things, and not asked about one fact of each."""
+_LISTED = re.compile(r"(?:,|&|\b(?:and|or))\s*(?:(?:of|in|for|the)\s+)*$", re.IGNORECASE)
 
 Finding = Answer | Calculation | Queries | None
-Subjects = Mapping[str, Document | None]
+
+
+@record
+class Subject:
+    """What a question is about, where it stands there, and its document once one is found."""
+
+    title: str
+    document: Document | None
+    start: int
+    end: int
 
 
 def resolve(question: str, searches: Sequence[Search]) -> Finding:
@@ -62,18 +82,30 @@ def resolve(question: str, searches: Sequence[Search]) -> Finding:
     question, unknown = _without_clauses(" ".join(question.split()), documents)
     if unknown is not None:
         return _next_queries([unknown], asked, f"which one is “{unknown}”?")
-    if wording.PART_OF_WHOLE.search(question) or len(question) > MAX_CHARS:
+    if len(question) > MAX_CHARS:
         return None
     operation = wording.operation(question)
+    if operation != "percent" and wording.PART_OF_WHOLE.search(question):
+        return None
     field = asked_field(question, documents)
     subjects = _subjects(question, documents, searches)
-    if len(subjects) > MAX_SUBJECTS:
+    if len(subjects) > MAX_SUBJECTS or not _is_one_step(question, operation, field, len(subjects)):
         return None
     if operation and (len(subjects) > 1 or (operation == "density" and subjects)):
         return _combine(question, operation, field, subjects, asked)
     if operation in wording.COMPARING:
         return None  # `the largest city of X`: no document compares
     return _single(question, field, subjects, documents, asked)
+
+
+def _is_one_step(question: str, operation: str | None, field: Field | None, subjects: int) -> bool:
+    """Whether one value of each subject is enough: not for `the capital of the larger of`, nor for two fields."""
+    if operation is None or operation == "density":
+        return True
+    if subjects < 2:
+        return operation not in wording.BETWEEN
+    numbers = field is None or field.number or not is_implied(question)
+    return numbers and not asked_together(question) and (operation != "percent" or subjects == 2)
 
 
 def _without_clauses(question: str, documents: Sequence[Document]) -> tuple[str, str | None]:
@@ -109,56 +141,91 @@ def _neighbour(clause: re.Match[str], documents: Sequence[Document]) -> str | No
 
 
 def _single(
-    question: str, field: Field | None, subjects: Subjects, documents: Sequence[Document], asked: Collection[str]
+    question: str,
+    field: Field | None,
+    subjects: Sequence[Subject],
+    documents: Sequence[Document],
+    asked: Collection[str],
 ) -> Finding:
     if wording.WHICH_COUNTRY.search(question):
         if found := _reverse(question, documents):
-            return found
+            return replace(found, rest=wording.second_part(question))
         if field is not None and (values := wording.values(question)):
             return _next_queries([f"{field.name} {value}" for value in values], asked, "the value alone")
-    if field is None or not subjects or (field.name == "Borders" and len(subjects) > 1):
+    if field is None or not subjects or (field.name == "Borders" and len(subjects) > 1) or asked_within(question):
         return None
-    known = [document for document in subjects.values() if document is not None]
-    if not known:
-        subject = next(iter(subjects))
+    if len(subjects) > 1 and _are_listed(question, subjects):
+        return _each(field, subjects, asked)
+    document = next((one.document for one in subjects if one.document is not None), None)
+    if document is None:
+        subject = subjects[0].title
         return _next_queries([question, subject], asked, f"nothing found yet on {subject}")
-    value = field.value(known[0])
-    return None if value is None else Answer(text=_bare(value), source=_places(known[:1], [field]))
+    return _of(question, document, field, alone=len(subjects) == 1)
 
 
-def _combine(question: str, operation: str, field: Field | None, subjects: Subjects, asked: Collection[str]) -> Finding:
+def _of(question: str, document: Document, field: Field, *, alone: bool) -> Answer | None:
+    """One field of a document, or all that are asked for side by side of the one subject."""
+    together = asked_together(question) if alone else ()
+    values = {one: value for one in together or (field,) if (value := one.value(document)) is not None}
+    if not values:
+        return None
+    said = [f"{one.name}: {_bare(value)}" if together else _bare(value) for one, value in values.items()]
+    missing = ", ".join(one.name.lower() for one in together if one not in values)
+    second = wording.second_part(question)
+    rest = missing or ("" if asked_field(second, ()) in values else second)
+    return Answer(text="; ".join(said), source=_places([document], list(values)), rest=rest)
+
+
+def _each(field: Field, subjects: Sequence[Subject], asked: Collection[str]) -> Finding:
+    """A field of each of several subjects."""
+    values = {one.title: field.value(one.document) if one.document else None for one in subjects}
+    if missing := [title for title, value in values.items() if value is None]:
+        return _search_each(missing, [field], asked)
+    text = "; ".join(f"{title}: {_bare(value or '')}" for title, value in values.items())
+    return Answer(text=text, source=_places([one.document for one in subjects if one.document], [field]))
+
+
+def _combine(
+    question: str, operation: str, field: Field | None, subjects: Sequence[Subject], asked: Collection[str]
+) -> Finding:
     fields = comparison.wanted_fields(operation, field)
-    rows = {name: comparison.row(document, fields) if document else None for name, document in subjects.items()}
-    missing = [name for name, row in rows.items() if row is None]
-    if missing:
-        words = " ".join(field.name.lower() for field in fields)
-        queries = [f"{name} {words}" for name in missing]
-        return _next_queries(queries, asked, f"one search for each: {', '.join(missing)}")
-    source = _places([document for document in subjects.values() if document], fields)
-    known = {name: row for name, row in rows.items() if row is not None}
+    rows = {one.title: comparison.row(one.document, fields) if one.document else None for one in subjects}
+    if missing := [title for title, row in rows.items() if row is None]:
+        return _search_each(missing, fields, asked)
+    source = _places([one.document for one in subjects if one.document], fields)
+    known = {title: row for title, row in rows.items() if row is not None}
     return Calculation(code=comparison.program(question, operation, known), source=source)
 
 
-def _subjects(question: str, documents: Sequence[Document], searches: Sequence[Search]) -> Subjects:
+def _search_each(missing: Sequence[str], fields: Sequence[Field], asked: Collection[str]) -> Queries | None:
+    words = " ".join(field.name.lower() for field in fields)
+    return _next_queries([f"{title} {words}" for title in missing], asked, f"one search for each: {', '.join(missing)}")
+
+
+def _subjects(question: str, documents: Sequence[Document], searches: Sequence[Search]) -> Sequence[Subject]:
     """What the question is about, in its order: titles that occur in it, and names that no title covers."""
     text = plain(question)
-    spans: list[tuple[int, int, str, Document | None]] = []
+    found: list[Subject] = []
     for document in sorted(documents, key=lambda document: -len(document.title)):
         for match in re.finditer(rf"(?<!\w){re.escape(plain(document.title))}(?!\w)", text):
-            if _is_free(match.start(), match.end(), spans):
-                spans.append((match.start(), match.end(), document.title, document))
+            if _is_free(match.start(), match.end(), found):
+                found.append(Subject(title=document.title, document=document, start=match.start(), end=match.end()))
     for name in wording.names(question):
-        if _is_free(name.start, name.end, spans):
-            subject = _known_as(name.text, searches)
-            spans.append((name.start, name.end, subject.title if subject else name.text, subject))
-    found: dict[str, Document | None] = {}
-    for _, _, title, subject in sorted(spans, key=lambda span: span[0]):
-        found.setdefault(title, subject)
-    return found
+        if _is_free(name.start, name.end, found):
+            known = _known_as(name.text, searches)
+            title = known.title if known else name.text
+            found.append(Subject(title=title, document=known, start=name.start, end=name.end))
+    once = {one.title: one for one in sorted(found, key=lambda one: -one.start)}
+    return sorted(once.values(), key=lambda one: one.start)
 
 
-def _is_free(start: int, end: int, spans: Sequence[tuple[int, int, str, Document | None]]) -> bool:
-    return not any(start < span[1] and span[0] < end for span in spans)
+def _are_listed(question: str, subjects: Sequence[Subject]) -> bool:
+    """Whether each stands behind a comma or an `and`: `the capitals of Peru and Chile`."""
+    return all(_LISTED.search(question[: one.start]) for one in subjects[1:])
+
+
+def _is_free(start: int, end: int, found: Sequence[Subject]) -> bool:
+    return not any(start < one.end and one.start < end for one in found)
 
 
 def _known_as(name: str, searches: Sequence[Search]) -> Document | None:

@@ -21,9 +21,19 @@ WHICH_COUNTRY = re.compile(
 YES_OR_NO = re.compile(r"(?:is|are|does|do|has|have)\b", re.IGNORECASE)
 LOW = re.compile(r"\b(?:fewer|fewest|smaller|smallest|less|least|lower|lowest)\b", re.IGNORECASE)
 _OPERATIONS = (
-    ("density", r"\bdensity\b|\bper (?:square )?k(?:m|ilomet)|\bpeople per\b"),
+    (
+        "density",
+        r"\bdensity\b|\bper (?:square )?k(?:m|ilomet)|\bpeople per\b"
+        r"|\bpopulation (?:of .+ )?(?:divided by|over|per) .*\barea\b",
+    ),
     ("average", r"\b(?:average|mean)\b"),
     ("ratio", r"\bhow many times\b|\bratio\b"),
+    (
+        "percent",
+        r"\b(?:how many|what) (?:per ?cent(?:age)?|%)"
+        r"(?: (?:more|fewer|less|larger|bigger|smaller|higher|greater)\b|\?|$)"
+        r"|\bper ?cent(?:age)? difference\b|\bhow much \w+ in per ?cent\b",
+    ),
     (
         "difference",
         r"\bdifference\b|\bby how (?:many|much)\b|\bhow (?:many|much) (?:more|fewer|less|larger|bigger|smaller)\b",
@@ -35,7 +45,19 @@ _OPERATIONS = (
 )
 PART_OF_WHOLE = re.compile(r"\b(?:share|per ?cent(?:age)?|proportion|fraction)\b|%", re.IGNORECASE)
 """What no program here computes: better no answer than a sum."""
+_AND_BY = re.compile(r"\band by (?:how|what)\b", re.IGNORECASE)
+_SECOND = re.compile(
+    r",?\s+and\s+(?P<words>(?:how|what|which|who|whom|whose|when|where|why)\b.+?)[\s?.!]*$", re.IGNORECASE
+)
+OF_THE_ANSWER = re.compile(
+    r"\b(?:letters?|characters?|vowels?|consonants?|syllables?|backwards?|reversed?|upper ?case|lower ?case)\b"
+    r"|\b(?:half|double|twice|times|squared|divided|multiplied|rounded|plus|minus)\b",
+    re.IGNORECASE,
+)
+"""What can be reckoned of an answer by itself, without another fact."""
 COMPARING = frozenset({"lowest", "highest", "rank"})
+BETWEEN = frozenset({"ratio", "percent", "difference"})
+"""What takes two subjects at least."""
 _PROPER = re.compile(r"\b[A-ZÀ-Þ][\w'’.-]*(?:\s+(?:of(?: the)?\s+)?[A-ZÀ-Þ][\w'’.-]*)*")
 _NO_NAMES = frozenset(
     re.findall(
@@ -77,9 +99,21 @@ def values(question: str) -> tuple[str, ...]:
     return tuple(re.findall(r"(?<!\w)[+.]?\d[\d-]*(?!\w)", question))
 
 
-def operation(question: str) -> str | None:
-    """What is to be done with several values: density, average, ratio, difference, sum, rank, lowest, highest."""
-    return next((name for name, pattern in _OPERATIONS if re.search(pattern, question, re.IGNORECASE)), None)
+def operation(question: str, *, but: str = "") -> str | None:
+    """What is to be done with several values, such as `ratio`, `difference` or `highest`; `but` is not looked for."""
+    found = (name for name, pattern in _OPERATIONS if name != but and re.search(pattern, question, re.IGNORECASE))
+    return next(found, None)
+
+
+def names_and_amount(question: str) -> bool:
+    """Whether both are asked: which one it is, and by how much."""
+    return _AND_BY.search(question) is not None
+
+
+def second_part(question: str) -> str:
+    """A second question behind the first, as `how many letters does it have`; empty where there is none."""
+    found = _SECOND.search(question)
+    return found["words"] if found else ""
 
 
 def decimals(question: str, default: int) -> int:
