@@ -39,6 +39,14 @@ def printed(program):
         ("How many days are between 5 May 2020 and 7 July 2020?", "63"),
         ("What is the date 3 months after 30 November 2023?", "2024-02-29"),
         ("Was 1900 a leap year?", "no, 1900 is not a leap year"),
+        ("What is the sum of the first 100 prime numbers?", "24133"),
+        ("What is the 10th prime?", "29"),
+        ("What is the derivative of x^3 + 2x?", "3*x**2 + 2"),
+        ("Find the integral of 2x.", "x**2"),
+        ("How many r's are in strawberry?", "3"),
+        ('How many times does the letter "S" occur in the word Mississippi?', "4"),
+        ("Reverse the string 'orchestra'.", "artsehcro"),
+        ("Sort these words alphabetically: pear, apple, fig and sand", "apple, fig, pear, sand"),
     ],
 )
 def test_a_question_that_is_a_calculation_becomes_a_program_with_the_right_answer(question, answer):
@@ -55,6 +63,9 @@ def test_a_question_that_is_a_calculation_becomes_a_program_with_the_right_answe
         "Write a function that adds 2 + 2.",
         "What is 2 ** 3 ** 999999?",
         "How many days is February?",
+        "What is the derivative of sin(x)?",
+        "How many r's are in this strawberry cake?",
+        "How many a's are in b'); import os; print('c?",
         "",
     ],
 )

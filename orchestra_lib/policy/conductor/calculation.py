@@ -1,6 +1,7 @@
 """Questions that are a calculation, read by patterns into a Python program; no model takes part.
 
-Only digits and operators pass from the question into the program, so hostile text cannot reach it.
+Only digits and operators pass from the question into the program, and letters between quotation marks, so hostile text
+cannot reach it.
 """
 
 import ast
@@ -45,6 +46,16 @@ _COUNTS = {"no": 0, "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five"
 _LIST = r"((?:-?\d+(?:\.\d+)?(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+))+-?\d+(?:\.\d+)?)"
 _LENGTHS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 
+_QUOTE = "[\"'“”‘’]?"
+_OF_X = r"(?:f\(x\)\s*=\s*)?([x\d\s.+*/^()-]*x[x\d\s.+*/^()-]*?)\s*(?:with respect to x|dx)?[\s?.]*$"
+_READ_X = (
+    "from sympy import {0}, symbols\n"
+    "from sympy.parsing.sympy_parser import (\n"
+    "    convert_xor, implicit_multiplication, parse_expr, standard_transformations\n)\n"
+    "rules = (*standard_transformations, implicit_multiplication, convert_xor)\n"
+    "value = str({0}(parse_expr('{{0}}', transformations=rules), symbols('x')))"
+)
+
 _FORMS: tuple[tuple[str, str], ...] = (
     (rf"\b(?:square root of|sqrt\(?)\s*{NUMBER}", "from sympy import Rational, sqrt\nvalue = sqrt(Rational('{0}'))"),
     (rf"\bcube root of\s+{NUMBER}", "from sympy import Rational, root\nvalue = root(Rational('{0}'), 3)"),
@@ -73,6 +84,23 @@ _FORMS: tuple[tuple[str, str], ...] = (
     (
         r"\bhow many primes?(?: numbers)?\b.*\b(?:below|under|less than|smaller than)\s+(\d+)",
         "from sympy import primepi\nvalue = primepi({0} - 1)",
+    ),
+    (
+        r"\bsum of\s+(?:all\s+)?(?:the\s+)?first\s+(\d{1,4})\s+primes?\b",
+        "from sympy import prime\nvalue = sum(prime(n) for n in range(1, {0} + 1))",
+    ),
+    (r"\b(\d{1,4})(?:st|nd|rd|th)\s+prime\b", "from sympy import prime\nvalue = prime({0})"),
+    (rf"\bderivative of\s+{_OF_X}", _READ_X.format("diff")),
+    (rf"\b(?:integral|antiderivative) of\s+{_OF_X}", _READ_X.format("integrate")),
+    (
+        rf"\bhow many (?:times does (?:the )?)?(?:letters? )?{_QUOTE}([a-z]){_QUOTE}s?(?: (?:are|is)(?: there)?)?"
+        rf"(?: (?:appear|occur))? in(?: the)?(?: word)? {_QUOTE}([a-z]+){_QUOTE}\W*$",
+        "value = '{1}'.lower().count('{0}'.lower())",
+    ),
+    (rf"\breverse (?:the )?(?:string|word) {_QUOTE}([a-z]+){_QUOTE}\W*$", "value = '{0}'[::-1]"),
+    (
+        r"\bsort\b[^:]*\balphabetical\w*[^:]*:\s*([a-z]+(?:,\s*(?:and\s+)?[a-z]+|\s+and\s+[a-z]+)+)\W*$",
+        "value = ', '.join(sorted(word.strip() for word in '{0}'.split(',')))",
     ),
     (
         r"\b(?:sum of|add(?: up)?|sum)\s+(?:all\s+)?(?:of\s+)?(?:the\s+)?(?:(?:integers|whole|natural)\s*)?(?:numbers)?"
