@@ -106,6 +106,22 @@ def test_what_python_prints_is_what_was_asked(question, printed, capsys):
     assert capsys.readouterr().out.strip() == printed
 
 
+GATE = parse("[1] gate (concepts)\nMeaning: R is 0\n\n[2] Peru (facts)\n" + LANDS["Peru"])
+
+
+@pytest.mark.parametrize("question", ["What is the gate?", "What are gates?", "Explain the gate in this workbench."])
+def test_what_a_term_means_is_the_answer(question):
+    finding = resolve(question, [Search(query=question, documents=GATE)])
+    assert finding == Answer(text="R is 0", source="gate (concepts)")
+
+
+def test_a_word_of_the_library_is_no_subject_of_a_question_about_something_else():
+    question = "Which gate is near the capital of Peru?"
+    finding = resolve(question, [Search(query=question, documents=GATE)])
+    assert isinstance(finding, Answer)
+    assert finding.text == "Lima"
+
+
 def test_a_second_part_that_no_sheet_answers_is_told():
     finding = found("What is the capital of Peru, and how many letters does its name have?", "Peru")
     assert isinstance(finding, Answer)

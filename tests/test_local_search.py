@@ -115,6 +115,29 @@ def test_a_weak_match_is_no_match(query: str) -> None:
     assert answer(query, FACTS).startswith("No good match. The closest titles are: ")
 
 
+DEFINED = """# Words
+
+| word | meaning |
+|---|---|
+| **gate** R | 0 when the task was not [solved](x.md) |
+| plain | no term |
+
+An **attempt** is one request. **Stop**: no term either.
+"""
+
+
+def test_terms_that_a_document_defines_are_passages_of_their_own() -> None:
+    found = {p.title: p.text for p in split(DEFINED, title="w", source="w.md", markdown=True)}
+    assert found.pop("w: Words")
+    meaning = {"gate": "0 when the task was not solved", "attempt": "An attempt is one request."}
+    assert found == {title: f"Meaning: {text}" for title, text in meaning.items()}
+
+
+@pytest.mark.parametrize("term", ["rollout", "advantage", "GRPO", "price table"])
+def test_the_words_of_the_workbench_come_first_where_they_are_asked_for(term: str) -> None:
+    assert BUILT_IN.search(f"What is a {term}?", 3)[0].passage.title == term
+
+
 def test_k_bounds_the_passages() -> None:
     assert answer("borders of Germany", k=1).count("\n[") == 0
     assert len(titles("country in Africa", k=8)) == 8

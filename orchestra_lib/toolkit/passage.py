@@ -7,6 +7,9 @@ from orchestra_lib.record import record
 
 PASSAGE_CHARS = 500
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
+_ROW = re.compile(r"\|\s*\*\*(?P<term>[^*|]+)\*\*[^|]*\|\s*(?P<meaning>[^|]*[^|\s])\s*\|")
+_SAID = re.compile(r"(?:(?:An?|The)\s+)?\*\*(?P<term>[^*]+)\*\*\s+(?:\([^)]*\)\s+)?[a-z]")
+_LINK, _WORDS_OF_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)"), r"\1"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 
 
@@ -35,10 +38,13 @@ class Found:
 def split(text: str, *, title: str, source: str, markdown: bool = False) -> Iterator[Passage]:
     """Cut a text into passages at blank lines, and at sentence ends where a paragraph is too long.
 
-    In Markdown a heading starts a new passage and joins the title.
+    In Markdown a heading starts a new passage and joins the title. A row of a table that begins with a term in bold,
+    and a sentence that does, also become passages of their own, which say what the term means.
     """
     for heading, section in _sections(text) if markdown else [("", text)]:
         full_title = f"{title}: {heading}" if heading and heading != title else title
+        if markdown:
+            yield from (Passage(title=term, text=meaning, source=source) for term, meaning in _definitions(section))
         for piece in _pieces(section):
             yield Passage(title=full_title, text=piece, source=source)
 
@@ -55,6 +61,15 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
         else:
             lines.append(line)
     yield heading, "\n".join(lines)
+
+
+def _definitions(section: str) -> Iterator[tuple[str, str]]:
+    for line in section.splitlines():
+        if row := _ROW.match(line):
+            yield row["term"], f"Meaning: {_LINK.sub(_WORDS_OF_LINK, row['meaning'])}"
+        for sentence in _SENTENCE_END.split(line):
+            if said := _SAID.match(sentence):
+                yield said["term"], f"Meaning: {_LINK.sub(_WORDS_OF_LINK, sentence).replace('**', '')}"
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -60,6 +60,7 @@ class Search:
 
 MAX_CHARS, MAX_SUBJECTS = 600, 8
 """A question beyond these is a text about many things, and not asked about one fact of each."""
+MEANING = "Meaning"
 _LISTED = re.compile(r"(?:,|&|\b(?:and|or))\s*(?:(?:of|in|for|the)\s+)*$", re.IGNORECASE)
 
 Finding = Answer | Calculation | Queries | None
@@ -77,6 +78,9 @@ class Subject:
 
 def resolve(question: str, searches: Sequence[Search]) -> Finding:
     """What follows for `question` from the searches made so far."""
+    if meaning := _meaning(wording.defined(question), searches):
+        return meaning
+    searches = [_without_meanings(search) for search in searches]
     documents = merge(search.documents for search in searches)
     asked = [search.query for search in searches]
     question, unknown = _without_clauses(" ".join(question.split()), documents)
@@ -96,6 +100,20 @@ def resolve(question: str, searches: Sequence[Search]) -> Finding:
     if operation in wording.COMPARING:
         return None  # `the largest city of X`: no document compares
     return _single(question, field, subjects, documents, asked)
+
+
+def _meaning(term: str, searches: Sequence[Search]) -> Answer | None:
+    """What a document says that a term means, its plural too."""
+    for document in merge(search.documents for search in searches):
+        title = plain(document.title)
+        if MEANING in document.fields and plain(term) in (title, f"{title}s"):
+            return Answer(text=document.fields[MEANING], source=f"{document.title} ({document.source})")
+    return None
+
+
+def _without_meanings(search: Search) -> Search:
+    """The same without words of the library's own, which are no subject of anything: a group, a turn, a price."""
+    return replace(search, documents=tuple(one for one in search.documents if list(one.fields) != [MEANING]))
 
 
 def _is_one_step(question: str, operation: str | None, field: Field | None, subjects: int) -> bool:

@@ -55,6 +55,11 @@ OF_THE_ANSWER = re.compile(
     re.IGNORECASE,
 )
 """What can be reckoned of an answer by itself, without another fact."""
+_DEFINED = re.compile(
+    r"\s*(?:(?:please )?(?:define|explain)|what(?:'s| is| are| does))\s+(?:(?:an?|the|meant by)\s+)*"
+    r"(?P<term>[\w '-]{2,40}?)(?:\s+means?)?(?:\s+(?:here|in (?:the |this |orchestra )*workbench))?[\s?.!]*$",
+    re.IGNORECASE,
+)
 COMPARING = frozenset({"lowest", "highest", "rank"})
 BETWEEN = frozenset({"ratio", "percent", "difference"})
 """What takes two subjects at least."""
@@ -108,6 +113,12 @@ def operation(question: str, *, but: str = "") -> str | None:
 def names_and_amount(question: str) -> bool:
     """Whether both are asked: which one it is, and by how much."""
     return _AND_BY.search(question) is not None
+
+
+def defined(question: str) -> str:
+    """The term whose meaning is asked for, as in `what is a rollout?`; empty where none is."""
+    found = _DEFINED.match(question)
+    return found["term"] if found else ""
 
 
 def second_part(question: str) -> str:
