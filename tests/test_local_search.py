@@ -133,7 +133,7 @@ def test_terms_that_a_document_defines_are_passages_of_their_own() -> None:
     assert found == {title: f"Meaning: {text}" for title, text in meaning.items()}
 
 
-@pytest.mark.parametrize("term", ["rollout", "advantage", "GRPO", "price table"])
+@pytest.mark.parametrize("term", ["rollout", "advantage", "GRPO", "price table", "ToolOrchestra"])
 def test_the_words_of_the_workbench_come_first_where_they_are_asked_for(term: str) -> None:
     assert BUILT_IN.search(f"What is a {term}?", 3)[0].passage.title == term
 

@@ -1,6 +1,7 @@
 """`local_search`: facts and documents on this machine, found by words."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -106,13 +107,18 @@ _LEFT_OUT = {"benchmarks.md", "field_bugs.md", "log.md", "tutorial.md"}
 questions with answers that were seen once, which would stand before their sources."""
 
 
+_PROPER = re.compile(r"\w+[A-Z]\w*")
+"""A term that is a name, such as GRPO."""
+
+
 def _own_documents() -> Iterator[Passage]:
     """The README and docs of this workbench for its users; none where only the package is installed."""
     for path in [_ROOT / "README.md", *sorted((_ROOT / "docs").glob("*.md"))]:
         if path.is_file() and path.name not in _LEFT_OUT:
             source = str(path.relative_to(_ROOT))
             for passage in split(path.read_text("utf-8"), title=path.stem, source=source, markdown=True):
-                yield replace(passage, names=("workbench", "Orchestra Workbench"))
+                own = (passage.title,) if _PROPER.fullmatch(passage.title) else ()
+                yield replace(passage, names=("workbench", "Orchestra Workbench", *own))
 
 
 def _passage(number: int, passage: Passage) -> str:
