@@ -9,7 +9,7 @@ PASSAGE_CHARS = 500
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
 _ROW = re.compile(r"\|\s*\*\*(?P<term>[^*|]+)\*\*[^|]*\|\s*(?P<meaning>[^|]*[^|\s])\s*\|")
 _SAID = re.compile(r"(?:(?:An?|The)\s+)?\*\*(?P<term>[^*]+)\*\*\s+(?:\([^)]*\)\s+)?[a-z]")
-_LINK, _WORDS_OF_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)"), r"\1"
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 
 
@@ -64,12 +64,12 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _definitions(section: str) -> Iterator[tuple[str, str]]:
-    for line in section.splitlines():
+    for line in _LINK.sub(r"\1", section).splitlines():
         if row := _ROW.match(line):
-            yield row["term"], f"Meaning: {_LINK.sub(_WORDS_OF_LINK, row['meaning'])}"
+            yield row["term"], f"Meaning: {row['meaning']}"
         for sentence in _SENTENCE_END.split(line):
             if said := _SAID.match(sentence):
-                yield said["term"], f"Meaning: {_LINK.sub(_WORDS_OF_LINK, sentence).replace('**', '')}"
+                yield said["term"], f"Meaning: {sentence.replace('**', '')}"
 
 
 def _pieces(text: str) -> Iterator[str]:
