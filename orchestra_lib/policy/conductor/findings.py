@@ -107,7 +107,8 @@ def _meaning(term: str, searches: Sequence[Search]) -> Answer | None:
     for document in merge(search.documents for search in searches):
         title = plain(document.title)
         if MEANING in document.fields and plain(term) in (title, f"{title}s"):
-            return Answer(text=document.fields[MEANING], source=f"{document.title} ({document.source})")
+            text = document.fields[MEANING]
+            return Answer(text=text[:1].upper() + text[1:], source=f"{document.title} ({document.source})")
     return None
 
 
