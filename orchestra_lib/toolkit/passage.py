@@ -7,9 +7,9 @@ from orchestra_lib.record import record
 
 PASSAGE_CHARS = 500
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
-_ROW = re.compile(r"\|\s*\*\*(?P<term>[^*|]+)\*\*[^|]*\|\s*(?P<meaning>[^|]*[^|\s])\s*\|")
+_BOLD = re.compile(r"\*\*(?P<term>[^*]+)\*\*")
 _SAID = re.compile(r"(?:(?:An?|The)\s+)?\*\*(?P<term>[^*]+)\*\*\s+(?:\([^)]*\)\s+)?[a-z]")
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\[\]]{1,200})\]\([^()]{0,500}\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 
 
@@ -65,8 +65,9 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
 
 def _definitions(section: str) -> Iterator[tuple[str, str]]:
     for line in _LINK.sub(r"\1", section).splitlines():
-        if row := _ROW.match(line):
-            yield row["term"], f"Meaning: {row['meaning']}"
+        before, term, meaning, *_ = (*map(str.strip, line.split("|", 3)), "", "", "")
+        if not before and meaning and (bold := _BOLD.match(term)):
+            yield bold["term"], f"Meaning: {meaning}"
         for sentence in _SENTENCE_END.split(line):
             if said := _SAID.match(sentence):
                 yield said["term"], f"Meaning: {sentence.replace('**', '')}"
