@@ -360,6 +360,20 @@ def test_code_in_an_answer_stands_in_a_well_and_is_still_only_text(open_page):
     ]
 
 
+def test_where_an_answer_comes_from_stands_below_it_and_smaller(open_page):
+    parts = open_page().evaluate(
+        """async () => {
+            const { prose } = await import("/wb/prose.js");
+            return prose("Lima\\n\\nFrom the local library: Peru.\\nNot answered: why <b>.").map((node) => node.outerHTML);
+        }"""
+    )
+    assert parts == [
+        "<p>Lima</p>",
+        '<p class="wb-note">From the local library: Peru.</p>',
+        '<p class="wb-note">Not answered: why &lt;b&gt;.</p>',
+    ]
+
+
 def test_a_server_that_does_not_answer_is_said_and_nothing_is_counted_as_none(open_page, context):
     context.route("**/api/**", lambda route: route.abort())
     for path in ("/tools", "/reward", "/compare", "/training"):

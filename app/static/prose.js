@@ -1,10 +1,12 @@
 // An answer as its writer set it: code between fences in a well of its own, code within a line in its own letters, the
-// rest as it stands. Text nodes only.
+// rest as it stands. What the conductor adds below, where an answer comes from and what it leaves open, stands smaller.
+// Text nodes only.
 
 import { el } from "./dom.js";
 import { plain } from "./format.js";
 
 const FENCE = /^```[^\n`]*\n([\s\S]*?)^```[ \t]*$/gm;
+const BELOW = /\n+(?=(?:From the local library|Not checked|Not answered): )/;
 const SPAN = /`([^`\n]+)`/; // its parts alternate: words, code, words
 
 export function prose(text) {
@@ -18,11 +20,15 @@ export function prose(text) {
     );
     at = match.index + match[0].length;
   }
-  return [...parts, words(shown.slice(at))].filter(Boolean);
+  return [...parts, words(shown.slice(at))].flat().filter(Boolean);
 }
 
 function words(text) {
   if (!text.trim()) return null;
-  const parts = text.trim().split(SPAN);
-  return el("p", {}, parts.map((part, n) => (n % 2 ? el("code", { class: "lv-span", text: part }) : part)));
+  return text
+    .trim()
+    .split(BELOW)
+    .map((piece, n) => el("p", { class: n ? "wb-note" : null }, spans(piece)));
 }
+
+const spans = (text) => text.split(SPAN).map((part, n) => (n % 2 ? el("code", { class: "lv-span", text: part }) : part));
