@@ -141,6 +141,22 @@ def test_what_is_off_says_why_and_cannot_be_chosen(open_page):
     expect(page.locator("#tools")).to_contain_text("off: no database is configured")
 
 
+def test_simulated_experts_that_are_off_take_one_line_that_opens(open_page, context):
+    def with_one(route):
+        state = route.fetch().json()
+        away = {**state["tools"][-1], "name": "sim:one", "title": "One", "off": "it is simulated", "simulated": True}
+        route.fulfill(json={**state, "tools": [*state["tools"], away]})
+
+    context.route("**/api/state", with_one)
+    page = open_page()
+    expect(page.get_by_text("off: no database is configured")).to_be_visible()
+    expect(page.get_by_text("off: it is simulated")).to_be_hidden()
+    page.get_by_text("1 simulated expert off, why?").click()
+    expect(page.get_by_text("off: it is simulated")).to_be_visible()
+    page.locator("#prices").select_option(index=0)
+    expect(page.get_by_text("off: it is simulated")).to_be_visible()
+
+
 def test_an_empty_task_is_refused_in_words(open_page):
     page = open_page()
     page.locator("#run").click()

@@ -5,8 +5,8 @@ import { icon } from "./icons.js";
 
 const TASKS = [
   "What is 48213 × 977?",
-  "What is the capital of Mongolia?",
-  "Which has more people, Kenya or Poland?",
+  "What is ToolOrchestra?",
+  "Which has more people, Kenya or Poland, and by how many percent?",
   "Write a function that reverses the words of a sentence",
 ];
 const CODING = "Write a Python function that checks whether a word is a palindrome";

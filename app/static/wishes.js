@@ -2,7 +2,7 @@
 
 import { byId, el, put } from "./dom.js";
 import { icon, toolIcon } from "./icons.js";
-import { plain, seconds, unknown, weight } from "./format.js";
+import { plain, plural, seconds, unknown, weight } from "./format.js";
 import { nominalBadge } from "./marks.js";
 import { slider, word } from "./slider.js";
 
@@ -20,6 +20,7 @@ export class Wishes {
     this.goals = {};
     this.tools = {};
     this.offered = [];
+    this.opened = false;
   }
 
   /** Set goals and tool wishes; what is not named stays. */
@@ -52,13 +53,27 @@ export class Wishes {
   }
 
   drawTools(table) {
-    const rows = this.offered.map((tool) => (tool.off ? offTool(tool) : this.toolSlider(tool, table)));
+    const away = this.offered.filter((tool) => tool.off && tool.simulated);
+    const rows = this.offered
+      .filter((tool) => !away.includes(tool))
+      .map((tool) => (tool.off ? offTool(tool) : this.toolSlider(tool, table)));
     put(
       byId("tools"),
       rows.length ? rows : el("p", { class: "wb-note", text: "No tools are installed." }),
+      away.length ? this.away(away) : null,
       table?.nominal
         ? el("p", { class: "wb-note" }, nominalBadge(), " prices of hosted equivalents; nobody is billed")
         : null,
+    );
+  }
+
+  /** Simulated experts that are off, which would fill the column: under a line that opens. */
+  away(tools) {
+    return el(
+      "details",
+      { class: "lv-off lv-away", open: this.opened, on: { toggle: ({ target }) => (this.opened = target.open) } },
+      el("summary", { class: "wb-note", text: `${plural(tools.length, "simulated expert")} off, why?` }),
+      tools.map(offTool),
     );
   }
 
