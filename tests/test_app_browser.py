@@ -380,7 +380,8 @@ def test_where_an_answer_comes_from_stands_below_it_and_smaller(open_page):
     parts = open_page().evaluate(
         """async () => {
             const { prose } = await import("/wb/prose.js");
-            return prose("Lima\\n\\nFrom the local library: Peru.\\nNot answered: why <b>.").map((node) => node.outerHTML);
+            const answer = "Lima\\n\\nFrom the local library: Peru.\\nNot answered: why <b>.";
+            return prose(answer).map((node) => node.outerHTML);
         }"""
     )
     assert parts == [
