@@ -22,7 +22,7 @@ needs_sandbox = pytest.mark.skipif(_OFF is not None, reason=str(_OFF))
 
 @pytest.fixture
 def interpreter() -> CodeInterpreter:
-    return CodeInterpreter(SandboxLimits(wall_s=6.0))
+    return CodeInterpreter()  # six seconds were too few for the first figure on a busy machine
 
 
 def ran(interpreter: CodeInterpreter, *cells: str) -> list[ToolResult]:
@@ -103,9 +103,9 @@ def test_what_was_printed_before_an_error_is_kept(interpreter: CodeInterpreter) 
 def test_a_figure_comes_back_as_png_without_being_saved(interpreter: CodeInterpreter) -> None:
     """I5: no window is needed."""
     [result] = ran(interpreter, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
+    assert result.text == "[1 figure shown to the user]"
     assert [file.media_type for file in result.files] == ["image/png"]
     assert result.files[0].data.startswith(b"\x89PNG")
-    assert result.text == "[1 figure shown to the user]"
 
 
 @needs_sandbox
