@@ -6,6 +6,7 @@ pages, and each HTML page runs the scripts that we sent with it and no other: th
 their hashes, because Gradio writes its configuration into an inline script.
 
 Gradio's own routes take uploads, fetch addresses and hand out files; no page of ours asks for any, so they are closed.
+What it does hand out, scripts and styles of its own, has short names: it breaks at one that no disk can hold.
 """
 
 import base64
@@ -19,7 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from orchestra_lib.hosts import LOOPBACK, hostname
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_CLOSED = re.compile(r"/(gradio_api|monitoring|openapi\.json|custom_component|run-history)(/|$)")
+_CLOSED = re.compile(r"/((gradio_api|monitoring|openapi\.json|custom_component|run-history)(/|$)|pwa_icon/)")
+_FILES = ("/static/", "/assets/", "/svelte/")
+_LONGEST = 255
+"""Bytes of an address of Gradio's files: as many as the name of one file may have on most disks."""
+_NOTHING = JSONResponse({"error": "there is nothing here; see /api/docs"}, 404)
 _INLINE_SCRIPT = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL | re.IGNORECASE)
 
 
@@ -39,11 +44,14 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         if _CLOSED.match(scope["path"]):
-            await JSONResponse({"error": "there is nothing here; see /api/docs"}, 404)(scope, receive, send)
+            await _NOTHING(scope, receive, send)
             return
         refusal = self._refusal(scope["method"], Headers(scope=scope))
         if refusal:
             await JSONResponse({"error": refusal}, 403)(scope, receive, send)
+            return
+        if scope["path"].startswith(_FILES) and len(scope["path"].encode("utf-8", "replace")) > _LONGEST:
+            await _NOTHING(scope, receive, send)
             return
         await self._app(_plain_pages(scope), receive, _Headed(send))
 

@@ -70,7 +70,7 @@ def router(workbench: Workbench, launcher: Launcher) -> APIRouter:
             folder = conducting.SHIPPED / launching.checked_name(run.removeprefix(_SHIPPED))
         else:
             folder = Path(run) if Path(run).is_absolute() else launcher.folder / launching.checked_name(run)
-        if not folder.is_dir() and launcher.launch(folder) is None:
+        if not files.is_folder(folder) and launcher.launch(folder) is None:
             raise NotFound(f"there is no run folder {str(folder)[:300]}")
         return folder
 
@@ -194,7 +194,7 @@ def _listed(launcher: Launcher, reader: files.StepsReader, also: list[str]) -> A
     problems = []
     for given in also:
         place = Path(given)
-        if not place.is_absolute() or not place.is_dir():
+        if not place.is_absolute() or not files.is_folder(place):
             problems.append({"folder": given[:300], "problem": "there is no such folder; give its whole path"})
             continue
         inside = list(files.folders(place))

@@ -108,6 +108,14 @@ def _text(value: Any, most: int) -> str | None:
     return value[:most] if isinstance(value, str) else None
 
 
+def is_folder(place: Path) -> bool:
+    """Whether a folder is there to read; a path that no disk can hold, and one behind a closed door, is none."""
+    try:
+        return place.is_dir()
+    except OSError:
+        return False
+
+
 def status(folder: Path) -> Data:
     """The status of a run as its trainer wrote it last. Raises `BadInput` for none and for one that is none."""
     if not (folder / STATUS).exists() and (folder / CARD).is_file():

@@ -173,14 +173,15 @@ def test_other_folders_are_looked_into_by_their_whole_path(client, tmp_path):
     assert [*lines(client, also=where)] == [f"{where}/r1"]
     assert [*lines(client, also=f"{where}/r1")] == [f"{where}/r1"]
     assert get(client, "/run", run=f"{where}/r1")["config"]["grpo.steps"] == 110
-    found = get(client, also=["relative", str(tmp_path / "configs")])
+    found = get(client, also=["relative", f"/{'x' * 300}", str(tmp_path / "configs")])
     assert [one["problem"].split(";")[0] for one in found["problems"]] == [
+        "there is no such folder",
         "there is no such folder",
         "it holds no training run",
     ]
 
 
-@pytest.mark.parametrize("run", ["none", "..", "/etc/nothing", "a/../b"])
+@pytest.mark.parametrize("run", ["none", "..", "/etc/nothing", "a/../b", f"/{'x' * 300}"])
 def test_what_is_no_run_is_refused_in_words(client, run):
     answer = client.get("/api/training/run", params={"run": run})
     assert answer.status_code in (400, 404)
