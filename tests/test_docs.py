@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,15 @@ def test_every_document_stands_in_the_index():
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     names = {file.name for file in (ROOT / "docs").glob("*.md")} - {"README.md"}
     assert [name for name in sorted(names) if name not in index] == []
+
+
+def test_the_questions_have_other_wordings_and_none_twice():
+    """By `data/conductor/questions.toml` the conductor finds the heading that a visitor means."""
+    known = tomllib.loads((ROOT / "data" / "conductor" / "questions.toml").read_text("utf-8"))["question"]
+    headings = re.findall(r"^### (.+)$", (ROOT / "docs" / "questions.md").read_text("utf-8"), re.MULTILINE)
+    assert [one["heading"] for one in known] == headings
+    wordings = [text.casefold() for one in known for text in (one["heading"], *one["also"])]
+    assert len(set(wordings)) == len(wordings)
 
 
 @pytest.mark.parametrize("name, make", [("commands.md", command_reference), ("library.md", library_reference)])
