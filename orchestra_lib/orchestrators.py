@@ -15,6 +15,7 @@ from orchestra_lib.model.minilm import MiniLM
 from orchestra_lib.players import policy_of
 from orchestra_lib.policy.baseline import at_random, cheapest, nearest, strongest
 from orchestra_lib.policy.chat_model import ChatPolicy
+from orchestra_lib.policy.conductor.answered import Answered, load_questions
 from orchestra_lib.policy.conductor.estimator import Estimator, WordEmbedder
 from orchestra_lib.policy.conductor.examples import load_examples
 from orchestra_lib.policy.conductor.policy import Conductor
@@ -72,11 +73,20 @@ class Orchestrators:
     @cached_property
     def estimator(self) -> Estimator:
         """What the conductor chooses by; the first use loads the embeddings."""
-        return Estimator(load_examples(), _embedder())
+        return Estimator(load_examples(), self._embedder)
+
+    @cached_property
+    def _answered(self) -> Answered | None:
+        """What the documents answer; hashed words are too crude to tell what is asked."""
+        return Answered(load_questions(), self._embedder) if self._embedder else None
+
+    @cached_property
+    def _embedder(self) -> MiniLM | None:
+        return _embedder()
 
     @cached_property
     def _lessons(self) -> Lessons:
-        return Lessons(known_outcomes(self._home), _embedder() or WordEmbedder())
+        return Lessons(known_outcomes(self._home), self._embedder or WordEmbedder())
 
     def offers(self) -> tuple[Offer, ...]:
         """Who can conduct here, the default first."""
@@ -174,7 +184,8 @@ class Orchestrators:
         if name in _ROUTERS:
             return router(name, self._lessons)
         helped = name == "conductor" and self._models.missing(CODER) is None
-        return Conductor(self.estimator, self._models.embedded[CODER] if helped else None, name=name)
+        model = self._models.embedded[CODER] if helped else None
+        return Conductor(self.estimator, model, answered=self._answered, name=name)
 
     def _openai(self, model: str) -> Policy:
         spec = PolicySpec(name=OPENAI + model, priced_as=model, max_input_tokens=128_000, max_output_tokens=8192)

@@ -136,11 +136,11 @@ def orchestra(*, code="84", search=library, coder="Lima", generalist="Lima"):
     ]
 
 
-def conduct(task, tools, *, writer=None, preference=None, limits=None, examples=EXAMPLES):
+def conduct(task, tools, *, writer=None, preference=None, limits=None, examples=EXAMPLES, answered=None):
     """The trajectory of one episode."""
     started = setting(tools, text=task, prices=PRICES, limits=limits)
     started = replace(started, preference=preference or Preference())
-    policy = Conductor(Estimator(examples, Axes()), writer)
+    policy = Conductor(Estimator(examples, Axes()), writer, answered=answered)
 
     async def events():
         return [event async for event in play(started, policy, tools, artefacts=MemoryArtefacts())]

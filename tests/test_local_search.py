@@ -336,3 +336,10 @@ def test_the_workbench_answers_about_itself() -> None:
     assert {passage.source.partition("/")[0] for passage in found} <= {"README.md", "docs"}
     assert any("make app" in passage.text or "orchestra app" in passage.text for passage in found)
     assert "field_bugs" not in answer("a tool's name that does not exist ends the run")
+
+
+def test_a_heading_that_is_a_question_is_the_whole_title_and_a_link_says_where_it_leads() -> None:
+    found = BUILT_IN.search("Where are my runs kept?", 1)[0].passage
+    assert (found.title, found.source) == ("Where are my runs kept?", "docs/questions.md")
+    assert "(docs/commands.md)" in found.text
+    assert "](" not in found.text

@@ -1,6 +1,7 @@
 """`local_search`: facts and documents on this machine, found by words."""
 
 import asyncio
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -107,6 +108,8 @@ _LEFT_OUT = {"benchmarks.md", "field_bugs.md", "log.md", "tutorial.md"}
 questions with answers that were seen once, which would stand before their sources."""
 
 
+_LINK = re.compile(r"(?<!!)\[(?P<words>[^\[\]\n]{1,200})\]\((?P<to>[^()#:\s][^():\s]{0,300})\)")
+"""A link to another document, as Markdown has it."""
 _PROPER = re.compile(r"\w+[A-Z]\w*")
 """A term that is a name, such as GRPO."""
 
@@ -116,9 +119,20 @@ def _own_documents() -> Iterator[Passage]:
     for path in [_ROOT / "README.md", *sorted((_ROOT / "docs").glob("*.md"))]:
         if path.is_file() and path.name not in _LEFT_OUT:
             source = str(path.relative_to(_ROOT))
-            for passage in split(path.read_text("utf-8"), title=path.stem, source=source, markdown=True):
+            text = _with_places(path.read_text("utf-8"), source)
+            for passage in split(text, title=path.stem, source=source, markdown=True):
                 own = (passage.title,) if _PROPER.fullmatch(passage.title) else ()
                 yield replace(passage, names=("workbench", "Orchestra Workbench", *own))
+
+
+def _with_places(text: str, source: str) -> str:
+    """A document whose links to others say where these lie: a reader of a passage cannot follow a link."""
+
+    def said(link: re.Match[str]) -> str:
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(source), link["to"].partition("#")[0]))
+        return f"{link['words']} ({place})"
+
+    return _LINK.sub(said, text)
 
 
 def _passage(number: int, passage: Passage) -> str:

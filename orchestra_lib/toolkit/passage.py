@@ -38,15 +38,22 @@ class Found:
 def split(text: str, *, title: str, source: str, markdown: bool = False) -> Iterator[Passage]:
     """Cut a text into passages at blank lines, and at sentence ends where a paragraph is too long.
 
-    In Markdown a heading starts a new passage and joins the title. A row of a table that begins with a term in bold,
-    and a sentence that does, also become passages of their own, which say what the term means.
+    In Markdown a heading starts a new passage and joins the title; one that is a question is the title. A row of a
+    table that begins with a term in bold, and a sentence that does, also become passages of their own, which say what
+    the term means.
     """
     for heading, section in _sections(text) if markdown else [("", text)]:
-        full_title = f"{title}: {heading}" if heading and heading != title else title
+        full_title = _title(title, heading)
         if markdown:
             yield from (Passage(title=term, text=meaning, source=source) for term, meaning in _definitions(section))
         for piece in _pieces(section):
             yield Passage(title=full_title, text=piece, source=source)
+
+
+def _title(title: str, heading: str) -> str:
+    if heading.endswith("?"):
+        return heading
+    return f"{title}: {heading}" if heading and heading != title else title
 
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:

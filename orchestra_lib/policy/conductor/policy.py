@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator
 
 from orchestra_lib.generation import Channel, Delta, Generation
 from orchestra_lib.policy.conductor import continuation, selection
+from orchestra_lib.policy.conductor.answered import Answered
 from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter
 from orchestra_lib.policy.conductor.desk.conversation import Desk
 from orchestra_lib.policy.conductor.desk.walk import DeskTurn
@@ -23,12 +24,20 @@ from orchestra_lib.tool import ToolCall
 
 
 class Conductor:
-    """Chooses by `estimator`; `model` writes arguments, and with None only patterns do.
+    """Chooses by `estimator`; `model` writes arguments, and with None only patterns do. `answered` are questions that
+    the documents of this workbench answer.
 
     `act` never raises for a model that cannot be reached: it goes on without it and says so.
     """
 
-    def __init__(self, estimator: Estimator, model: ChatModel | None = None, *, name: str = "conductor") -> None:
+    def __init__(
+        self,
+        estimator: Estimator,
+        model: ChatModel | None = None,
+        *,
+        answered: Answered | None = None,
+        name: str = "conductor",
+    ) -> None:
         self.spec = PolicySpec(
             name=name,
             priced_as=model.name if model else None,
@@ -36,7 +45,7 @@ class Conductor:
             max_output_tokens=1_000 if model else None,
             timeout_s=180.0,
         )
-        self._estimator = estimator
+        self._estimator, self._answered = estimator, answered
         self._writer = ArgumentsWriter(model) if model else None
 
     async def act(self, situation: Situation) -> AsyncGenerator[Delta | Generation, None]:
@@ -58,7 +67,7 @@ class Conductor:
     def _turn(self, situation: Situation) -> Turn | DeskTurn:
         desk = Desk.of(situation)
         if desk is None:
-            return Turn(situation, self._estimator, self._writer)
+            return Turn(situation, self._estimator, self._writer, self._answered)
         return DeskTurn(situation, desk, self._estimator, self._writer)
 
 

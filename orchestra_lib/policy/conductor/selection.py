@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestra_lib.generation import Estimate
+from orchestra_lib.policy.conductor.answered import LIBRARY
 from orchestra_lib.policy.conductor.choice import Choice
 from orchestra_lib.policy.conductor.moves import Move
 from orchestra_lib.policy.conductor.progress import argument_of
@@ -50,6 +51,8 @@ async def _arguments(turn: Turn, spec: ToolSpec) -> tuple[Arguments, str]:
         case "code":
             return await _programs(turn)
         case "query":
+            if turn.heading and spec.name == LIBRARY:
+                return (search(spec, turn.heading, 1),), "The query is what the documents call it."
             return (search(spec, turn.task, 3),), "The question itself is the first query."
         case "question":
             return ({"question": turn.task},), "It gets the question as it stands."
@@ -88,6 +91,8 @@ def _reason(turn: Turn, choice: Choice) -> str:
         words = f"{turn.titles(turn.progress.used())} did not help. {words}"
     if (second := choice.runner_up) is not None:
         words += f" Next would be {turn.title(second.tool)} ({second.chance:.0%}, {second.score:.2f})."
+    if turn.heading:
+        return f"This asks what the documents answer under “{turn.heading}”. {words}"
     return f"This looks like: {turn.near.kind.replace('_', ' ')}. {words}"
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from orchestra_lib.policy.conductor import calculation, verifier
+from orchestra_lib.policy.conductor.answered import LIBRARY, Answered, answer_under
 from orchestra_lib.policy.conductor.arguments_writer import ArgumentsWriter
 from orchestra_lib.policy.conductor.choice import FORBIDDEN, Choice, choose
 from orchestra_lib.policy.conductor.costs import Costs
@@ -22,18 +23,29 @@ MEMORY_OF_NOW = 0.1
 """What is left of a model's chance when the question is about the present."""
 WITHOUT_FACTS = 0.1
 """What is left of a program's chance when the question asks for a fact."""
+SURE_OF_DOCUMENTS = 0.95
+OF_THE_WORKBENCH = 0.1
+"""What is left of the chance of all that has not read this workbench's documents, when these answer the question."""
 
 
 class Turn(Costs):
     """The thinking of one turn about a question."""
 
-    def __init__(self, situation: Situation, estimator: Estimator, writer: ArgumentsWriter | None) -> None:
+    def __init__(
+        self,
+        situation: Situation,
+        estimator: Estimator,
+        writer: ArgumentsWriter | None,
+        answered: Answered | None = None,
+    ) -> None:
         super().__init__(situation)
         self.setting = situation.setting
         self.progress = Progress.of(situation)
         self.task = self.progress.task
         self.near = estimator.near(self.task, self.progress.tools)
         self.writer = writer
+        self.heading = answered.heading(self.task) if answered and self.progress.spec(LIBRARY) else ""
+        """What the documents of this workbench call the question; empty where they have no such heading."""
 
     def choice(self) -> Choice:
         """The tools by expected preference reward, those that had their chance ruled out."""
@@ -47,6 +59,8 @@ class Turn(Costs):
     def _adjusted(self, chance: Chance) -> Chance:
         spec = self.progress.spec(chance.tool)
         assert spec is not None
+        if self.heading:
+            return self._of_documents(chance)
         if argument_of(spec) == "code":
             return self._of_program(chance)
         remembers = spec.kind in (ToolKind.SPECIALIST, ToolKind.GENERALIST)
@@ -54,6 +68,12 @@ class Turn(Costs):
             note = f"the question is about now, and a model only remembers; {chance.note}"
             return replace(chance, chance=chance.chance * MEMORY_OF_NOW, note=note)
         return chance
+
+    def _of_documents(self, chance: Chance) -> Chance:
+        if chance.tool == LIBRARY:
+            return replace(chance, chance=SURE_OF_DOCUMENTS, note=f"the documents answer “{self.heading}”")
+        note = f"it has not read the documents of this workbench; {chance.note}"
+        return replace(chance, chance=chance.chance * OF_THE_WORKBENCH, note=note)
 
     def _of_program(self, chance: Chance) -> Chance:
         if self.translation is not None:
@@ -77,7 +97,10 @@ class Turn(Costs):
 
     def finding(self) -> Finding:
         """What follows from all searches so far."""
-        return resolve(self.task, self.progress.searches()) if self.progress.searches() else None
+        searches = self.progress.searches()
+        if self.heading and (answer := answer_under(self.heading, searches)) is not None:
+            return answer
+        return resolve(self.task, searches) if searches else None
 
     def calculation(self) -> Calculation | None:
         """The program that follows from all searches so far, if one does."""
