@@ -10,7 +10,7 @@ from orchestra_lib.preference import Preference
 
 FEE = Answered(Questions(question=(Question(heading="Which fee?", also=("Tell me what there is to pay",)),)), Axes())
 PAGE = (
-    "[1] Which fee? (docs/questions.md)\nNobody pays a fee.\n\n"
+    "[1] Which fee? (docs/questions.md)\nNobody pays\na *fee*, 2 * 3.\n\n"
     "[2] Which fee? (docs/questions.md)\nSee Money (docs/money.md).\n\n[3] A fee (docs/other.md)\nIt is high."
 )
 
@@ -20,7 +20,7 @@ def test_a_question_in_other_words_is_searched_by_its_heading_and_answered_by_wh
     trajectory = conduct("Tell me the fee", tools, answered=FEE)
     assert tools[1].heard == ["Which fee?"]
     assert trajectory.answer == (
-        "Nobody pays a fee. See Money (docs/money.md).\nFrom the local library: Which fee? (docs/questions.md)."
+        "Nobody pays a fee, 2 * 3. See Money (docs/money.md).\nFrom the local library: Which fee? (docs/questions.md)."
     )
 
 

@@ -108,4 +108,5 @@ def answer_under(heading: str, searches: Sequence[Search]) -> Answer | None:
 
 
 def _flat(document: Document) -> str:
-    return re.sub(r"\s+", " ", document.text)
+    """The text on one line, without the marks of words that stand in italics."""
+    return re.sub(r"(?<![\w*])\*([^\s*][^*]*)\*(?![\w*])", r"\1", re.sub(r"\s+", " ", document.text))
