@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from app import (
     compare_api,
     detail_api,
+    filtering,
     finding_api,
     grade_api,
     lab_api,
@@ -150,7 +151,7 @@ def _setting_routes(workbench: Workbench, runs: RunManager) -> APIRouter:
             "weights": [codec.to_data(status) for status in weights],
             "running": [views.running_view(trajectory) for trajectory in runs.running()],
             "queued": len(runs.queue),
-            "trajectories": workbench.store.count(),
+            "trajectories": workbench.store.count(filtering.LISTED),
             "defaults": codec.to_data(_DEFAULTS),
         }
 

@@ -26,6 +26,8 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What a reader takes for one filter: its name on the page, and its fields."""
 
+LISTED = Filter(training=False)
+"""What the list has where nobody asks for less or more, and what the top bar counts: rollouts of training are apart."""
 
 _TRAINING: Mapping[str, bool | None] = {"no": False, "yes": True, "all": None}
 

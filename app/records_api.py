@@ -74,8 +74,8 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
 
     @made.get("/trajectories/count")
     def counted() -> dict[str, int]:
-        """How many trajectories the store has."""
-        return {"trajectories": store.count()}
+        """How many trajectories the store has, rollouts of training apart."""
+        return {"trajectories": store.count(filtering.LISTED)}
 
     @made.get("/trajectories/overview")
     def overview(request: Request) -> dict[str, Any]:
@@ -85,7 +85,8 @@ def router(workbench: Workbench, runs: RunManager) -> APIRouter:
         return {
             # A text is searched through everything that was seen: once is enough.
             "matches": costs.runs if wanted == others else store.count(wanted),
-            "total": store.count(),
+            "total": store.count(Filter(training=wanted.training)),
+            "trajectories": store.count(filtering.LISTED),
             "costs": filtering.costs_view(costs),
             "statuses": ["running", *StopReason],
             "outcomes": list(OUTCOMES),

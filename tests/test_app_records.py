@@ -21,6 +21,8 @@ from orchestra_lib.store.summary import Filter
 
 TEXTS = st.none() | st.text(min_size=1, max_size=5)
 FLAGS = st.none() | st.booleans()
+COUNTED = ("state", "trajectories/count", "trajectories/overview")
+"""What tells the top bar how many trajectories there are."""
 
 
 def fill(client, count):
@@ -171,9 +173,12 @@ def test_rollouts_of_training_are_hidden_until_they_are_asked_for(client):
     assert ids(listed(client)) == ["by-hand"]
     assert client.get("/api/trajectories/hidden").json() == {"training": 1}
     assert client.get("/api/trajectories/overview").json()["trainings"] == ["tiny"]
+    assert [client.get(f"/api/{of}").json()["trajectories"] for of in COUNTED] == [1, 1, 1]
     assert ids(listed(client, training="yes")) == ids(listed(client, training_run="tiny")) == ["rollout"]
     assert ids(listed(client, training_step="4")) == []
     assert sorted(ids(listed(client, training="all"))) == ["by-hand", "rollout"]
+    asked = [client.get("/api/trajectories/overview", params={"training": of}).json() for of in ("no", "yes", "all")]
+    assert [(one["matches"], one["total"], one["trajectories"]) for one in asked] == [(1, 1, 1), (1, 1, 1), (2, 2, 1)]
     for wrong in ({"training": "perhaps"}, {"training_step": "-1"}):
         assert client.get("/api/trajectories", params=wrong).status_code == 400
 

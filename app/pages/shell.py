@@ -107,7 +107,7 @@ def _top(current: str) -> str:
         f'<header class="wb-top"><a class="wb-brand" href="/">{_MARK}<span>Orchestra '
         f'<span class="wb-mut wb-thin">Workbench</span></span></a>'
         f'<nav class="wb-nav" aria-label="Pages">{links}</nav><span class="wb-sp"></span>'
-        '<span class="wb-note wide" id="count" title="Trajectories in the store"></span>'
+        '<span class="wb-note wide" id="count" title="Trajectories in the store, training rollouts apart"></span>'
         f"{_notebook(current)}"
         '<button class="wb-btn ghost sm icon" id="help" aria-label="All keys (?)" title="All keys (?)">?</button>'
         '<button class="wb-btn ghost sm icon" id="theme" aria-label="Switch theme (t)" title="Switch theme (t)">'

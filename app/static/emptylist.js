@@ -1,14 +1,14 @@
 // What stands in the place of rows where there are none, and which filters alone hide runs.
 
 import { el } from "./dom.js";
-import { count, fullSentence, plain } from "./format.js";
+import { count, fullSentence, plain, plural } from "./format.js";
 import { narrowing } from "./filters.js";
 import { placard, skeleton } from "./placards.js";
 import { again } from "./toolmarks.js";
 
 /** What the button of a filter says that hides so many runs. */
 function hides(part, word, runs) {
-  return part === "training" ? `${runs} training rollouts hidden` : `${part} ${word} ${runs}`;
+  return part === "training" ? `${plural(runs, "training rollout")} hidden` : `${part} ${word} ${count(runs)}`;
 }
 
 /** The list could not be read; `retry()` reads it again where that may help. */
@@ -26,10 +26,10 @@ export class EmptyList {
     this.list = list;
   }
 
-  /** Why no row is there, of `total` runs in the store; null while they are counted. */
+  /** Why no row is there, of `total` runs that the choice of training leaves; null while they are counted. */
   nothing(total) {
     if (total === null) return skeleton();
-    if (total === 0)
+    if (total === 0 && !this.list.page?.rollouts)
       return el(
         "div",
         { class: "wb-state" },
@@ -77,7 +77,7 @@ export class EmptyList {
           class: "wb-btn sm rc-hides",
           type: "button",
           title: `Drop this filter: ${count(this.hiddenBy(part))} more`,
-          text: hides(part, word, count(this.hiddenBy(part))),
+          text: hides(part, word, this.hiddenBy(part)),
           on: { click: () => this.list.filters.drop(this.list.query, part) },
         }),
       );

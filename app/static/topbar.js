@@ -1,4 +1,4 @@
-// What the top bar shows on every page: how many trajectories the store has, and the way out where there is a login.
+// What the top bar shows on every page: how many trajectories there are, and the way out where there is a login.
 
 import { byId, el } from "./dom.js";
 import { count } from "./format.js";
@@ -8,7 +8,7 @@ import { getJson } from "./server.js";
 const COUNTING = new Set(["live", "trajectories"]); // pages that are told the number with their own answers
 const doors = new BroadcastChannel("wb-login");
 
-/** The number of trajectories in the store. */
+/** The number of trajectories that the list has unasked: those in the store, rollouts of training apart. */
 export function showCount(total) {
   byId("count").textContent = `${count(total)} trajector${total === 1 ? "y" : "ies"}`;
 }

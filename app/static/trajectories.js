@@ -187,10 +187,10 @@ class Trajectories {
   }
 
   drawOverview() {
-    const { matches, total } = this.overview;
+    const { matches, total, trajectories } = this.overview;
     this.filters.offer(this.overview, this.query);
     put(byId("matches"), el("b", { text: count(matches) }), ` of ${count(total)}`);
-    showCount(total);
+    showCount(trajectories);
     this.drawHiding();
     if (this.page?.rows.length === 0) this.rows.replace(this.empty.nothing(total));
   }
