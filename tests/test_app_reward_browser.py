@@ -267,6 +267,25 @@ def test_a_key_pressed_while_a_group_is_on_its_way_does_not_draw_the_one_before(
     assert wrong == []
 
 
+def test_the_head_says_that_a_group_is_on_its_way_and_stands_still(show):
+    page, waiting = show("/reward?group=told"), []
+    expect(page.locator("#say")).to_contain_text("the other way round")
+    places = "['reward', 'groups-now', 'say'].map(id => document.getElementById(id).getBoundingClientRect().top)"
+    before = page.evaluate(places)
+    page.route("**/api/reward?**", lambda route: waiting.append(route))
+    page.evaluate("history.pushState(null, '', '?group=eight'); dispatchEvent(new PopStateEvent('popstate'))")
+    expect(page.locator("#groups-now")).to_have_text("eight")
+    expect(page.locator("#say")).to_have_text("Loading this group …")
+    for menu in ("#what-if", "#modes"):
+        expect(page.locator(menu)).to_be_hidden()
+    assert (page.evaluate(places), "eight · Reward" in page.title()) == (before, True)
+    waiting[0].continue_()
+    expect(page.locator("#prices-now")).to_be_visible()
+    expect(page.locator("#say")).not_to_contain_text("Loading")
+    assert page.evaluate(places) == before
+    page.unroute("**/api/reward?**")
+
+
 def test_hostile_text_is_only_ever_text(show):
     page = show("/reward?run=hostile-0&run=hostile-1")
     expect(page.locator("#groups-now")).to_contain_text("<img src=x onerror=")

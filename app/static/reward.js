@@ -49,6 +49,7 @@ class Reward {
       put(byId("told"));
       this.groups();
       if (!asked) return this.empty();
+      if (!example) this.comes(named);
       put(byId("reward"), skeleton());
       try {
         const data = example ? EXAMPLE : await getJson(`/api/reward?${asked}`);
@@ -82,9 +83,20 @@ class Reward {
     if (list) drawGroups(list, this.known ?? null, this.problem);
   }
 
+  /** The head while a group is on its way: its own name, and the room of what will be told and chosen, without words. */
+  comes(named) {
+    const name = plain(named.get("group") ?? plural(named.getAll("run").length, "run"));
+    byId("groups-now").textContent = name;
+    put(byId("say"), el("span", { class: "lv-late", text: "Loading this group …" }));
+    document.title = titled(name);
+    for (const id of ["what-if", "modes"]) byId(id).hidden = false;
+    byId("main").classList.add("rw-comes");
+  }
+
   // ---- without a group
   blank(...content) {
     this.lab = null;
+    byId("main").classList.remove("rw-comes");
     for (const id of ["what-if", "modes"]) byId(id).hidden = true;
     byId("groups-now").textContent = "choose";
     byId("say").textContent = "";
@@ -132,7 +144,8 @@ class Reward {
     const { data } = lab;
     for (const id of ["what-if", "modes"]) byId(id).hidden = id === "what-if" && data.example;
     byId("groups-now").textContent = plain(data.name ?? (data.task.length > 40 ? `${data.task.slice(0, 40)} …` : data.task));
-    document.title = `${plain(data.name ?? data.task).slice(0, 60)} · Reward · Orchestra Workbench`;
+    document.title = titled(plain(data.name ?? data.task));
+    byId("main").classList.remove("rw-comes");
     const table = el("div", { class: "rw-scroll" });
     const bump = svgChart("bump", "Rank of every solved rollout under paper and released_code");
     const scatter = svgChart("scatter", "Reward against cost in both modes");
@@ -307,6 +320,8 @@ function inSight(nodes, on) {
   for (const node of nodes) watch.observe(node);
   return seen;
 }
+
+const titled = (name) => `${name.slice(0, 60)} · Reward · Orchestra Workbench`;
 
 const svgChart = (id, words) => svg("svg", { id, class: "wb-chart", role: "img", "aria-label": words });
 
