@@ -210,6 +210,22 @@ def test_a_table_of_ones_own_is_copied_and_edited(open_page):
     expect(page.locator("#prices-table tr", has_text="Qwen2.5-Coder-0.5B")).to_contain_text("0.50 / 0.04")
 
 
+def test_on_a_phone_prices_fold_under_their_row_and_no_table_is_lost(open_page):
+    page = open_page("/tools?prices=vendor")
+    page.get_by_label("Search all price rows").fill("gpt-4o-mini")
+    row = page.locator("#prices-table tbody tr", has=page.get_by_text("gpt-4o-mini", exact=True))
+    tables = page.locator("#prices-table thead th b").all_inner_texts()
+    expect(row).to_have_count(1)
+    expect(row.locator("td .tp-of").first).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.locator("#prices-table").evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert [text.split()[0] for text in row.locator("td").all_inner_texts()] == tables
+    for cell in row.locator("td").all():
+        expect(cell).to_be_visible()
+    expect(row.locator("td.use")).to_have_text(re.compile(r"^vendor 0\.15 / 0\.60"))
+    expect(page.locator("#prices-table thead th.use")).to_be_visible()
+
+
 def test_a_question_is_answered_as_bars_table_and_file_and_stands_in_the_address(open_page):
     page = open_page("/sql")
     sql = "SELECT * FROM (VALUES ('a', 3), ('<b>', 1)) t(name, n)"

@@ -45,8 +45,14 @@ export class Prices {
     this.draw(byId("price-q").value.trim());
   }
 
-  look(table) {
-    return `n${table.name === this.inUse ? " use" : ""}`;
+  look(table, ...more) {
+    return ["n", table.name === this.inUse ? "use" : "", ...more].filter(Boolean).join(" ");
+  }
+
+  /** The price of a row in a table, which on a phone stands beside the table's name. */
+  cell(table, found) {
+    const none = found === null || found === undefined;
+    return el("td", { class: this.look(table, none ? "none" : "") }, named(table), none ? dash() : priced(found));
   }
 
   draw(asked) {
@@ -104,7 +110,7 @@ export class Prices {
               "tr",
               {},
               el("th", { scope: "row", class: "lv-cut", title: plain(row.name), text: plain(row.name) }),
-              this.tables.map((table) => el("td", { class: this.look(table) }, cell(row.cells[table.name]))),
+              this.tables.map((table) => this.cell(table, row.cells[table.name])),
             ),
           ),
           el(
@@ -115,6 +121,7 @@ export class Prices {
               el(
                 "td",
                 { class: this.look(table), title: plain(table.source) },
+                named(table),
                 el("span", { class: "tp-src", text: plain(table.source) }),
                 marks(table) ? el("b", { text: ` ${marks(table)}` }) : null,
               ),
@@ -249,8 +256,10 @@ function dash() {
   return made;
 }
 
-function cell(found) {
-  if (found === null || found === undefined) return dash();
+/** The head of a column again, for rows that are folded. */
+const named = (table) => el("span", { class: "tp-of", text: `${plain(table.name)} ` });
+
+function priced(found) {
   const more = [
     found.by === "row" ? null : `by the ${found.by} ${found.row}`,
     found.cached === null ? null : `cached input ${found.cached}`,
