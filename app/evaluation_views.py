@@ -2,12 +2,13 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
 from orchestra_lib.codec import from_data
 from orchestra_lib.errors import BadInput
-from orchestra_lib.evaluation.intervals import Figure
+from orchestra_lib.evaluation.intervals import Difference, Figure, Spread
 from orchestra_lib.evaluation.joint import PERCENT, JointRow, StudyReport
 from orchestra_lib.evaluation.report import EvaluationReport
 from orchestra_lib.evaluation.sheets import Sheet, joint_sheet, part_sheets, published_sheets
@@ -97,39 +98,62 @@ def _joint(study: StudyReport) -> dict[str, Any]:
     rows = [
         [
             *({"text": text} for text in row[:lead]),
-            *(
-                {"text": text, **_leads(study, of, at), **_bar(of.figures[at], study.columns[at].unit)}
-                for at, text in enumerate(row[lead:-1])
-            ),
+            *({"text": text, **_leads(study, of, at), **_drawn(study, of, at)} for at, text in enumerate(row[lead:-1])),
             {"text": row[-1]},
         ]
         for row, of in zip(sheet.rows, study.rows, strict=True)
-    ]  # fmt: skip
+    ]
     return {**_plain(sheet), "rows": rows}
 
 
-def _leads(study: StudyReport, row: JointRow, at: int) -> dict[str, Any]:
-    """The runs behind a figure: of its suite, or of each suite that it is a mean over."""
+def _behind(study: StudyReport, row: JointRow, at: int) -> Sequence[EvaluationReport]:
+    """The reports that a figure is from: that of its suite, or of each suite that it is a mean over."""
     parts = [one.report for one in study.parts if one.variant == row.variant]
     name = study.columns[at].name.partition(": ")[0]
-    of = [one for one in parts if len(parts) == 1 or one.suite in (name, study.columns[at].name)] or parts
+    return [one for one in parts if len(parts) == 1 or one.suite in (name, study.columns[at].name)] or parts
+
+
+def _leads(study: StudyReport, row: JointRow, at: int) -> dict[str, Any]:
+    """The runs behind a figure, suite by suite."""
+    of = _behind(study, row, at)
     if len(of) == 1:
         return {"href": _runs(of[0], row.orchestrator)}
     return {"links": [{"text": one.suite, "href": _runs(one, row.orchestrator)} for one in of]}
 
 
-def _bar(figure: Figure, unit: str) -> dict[str, Any]:
-    """The interval of a share, to draw."""
-    if unit != PERCENT or figure.mean is None:
+def _drawn(study: StudyReport, row: JointRow, at: int) -> dict[str, Any]:
+    """A share as numbers, with its interval to draw."""
+    if study.columns[at].unit != PERCENT or row.figures[at].mean is None:
         return {}
-    ends = (figure.mean, figure.mean) if figure.low is None or figure.high is None else (figure.low, figure.high)
-    return {"bar": [ends[0], figure.mean, ends[1]]}
+    return {**_share(row.figures[at], sum(one.tasks for one in _behind(study, row, at))), "drawn": True}
+
+
+def _share(one: Figure | Difference | None, tasks: int) -> dict[str, Any]:
+    """A share of so many tasks, or a difference of two, as numbers: how finely a page says it is the page's to choose.
+
+    What no run came to is in no report, and a true 0. A sheet has words, for a terminal and files.
+    """
+    if one is None:
+        return {"share": {"mean": 0.0, "low": None, "high": None, "tasks": tasks}}
+    return {} if one.mean is None else {"share": {"mean": one.mean, "low": one.low, "high": one.high, "tasks": tasks}}
+
+
+def _spread(one: Spread | None, tasks: int) -> dict[str, Any]:
+    """How a share differs from seed to seed, as numbers."""
+    return {} if one is None else {"spread": {"sd": one.sd, "least": one.least, "most": one.most, "tasks": tasks}}
 
 
 def _part(report: EvaluationReport) -> list[dict[str, Any]]:
-    lines, *others = part_sheets(report)
-    names = [line.orchestrator for line in report.lines]
-    return [_linked(report, lines, names), *(_by_name(report, sheet, names) for sheet in others)]
+    lines, ends, *others = part_sheets(report)
+    kinds, tasks = ends.head[1:], report.tasks
+    made = [
+        _linked(report, lines, [[_share(line.figures["accuracy"], tasks)] for line in report.lines]),
+        _linked(report, ends, [[_share(line.rates.get(kind), tasks) for kind in kinds] for line in report.lines]),
+    ]
+    if len(report.seeds) > 1:
+        spreads = [[_spread(line.figures["accuracy"].spread, tasks)] for line in report.lines]
+        made.append(_linked(report, others.pop(0), spreads))
+    return [*made, *(_paired(report, sheet) for sheet in others)]
 
 
 def _once(report: EvaluationReport) -> list[str]:
@@ -142,24 +166,30 @@ def _once(report: EvaluationReport) -> list[str]:
     return [f"{', '.join(of)}: {words}" if of else words for words, of in said.items()]
 
 
-def _by_name(report: EvaluationReport, sheet: Sheet, names: Sequence[str]) -> dict[str, Any]:
-    """A sheet, linked where its rows are orchestrators; in a row of two of them each name leads to its runs."""
-    rows = [row[0] for row in sheet.rows]
-    if rows and set(rows) <= set(names):
-        return _linked(report, sheet, rows)
-    if len(rows) != len(report.pairs):
-        return _plain(sheet)
-    pairs = [[{"text": name, "href": _runs(report, name)} for name in (pair.a, pair.b)] for pair in report.pairs]
-    made = _plain(sheet)
-    return {**made, "rows": [[{"less": pair}, *row[1:]] for pair, row in zip(pairs, made["rows"], strict=True)]}
-
-
-def _linked(report: EvaluationReport, sheet: Sheet, names: Sequence[str]) -> dict[str, Any]:
-    """A sheet with a row for each of these orchestrators, every figure of which is of that one's runs."""
+def _linked(report: EvaluationReport, sheet: Sheet, numbers: Sequence[Sequence[dict[str, Any]]]) -> dict[str, Any]:
+    """A sheet with a line's figures in each row, which lead to its runs; the first of them also as numbers."""
     rows = [
-        [{"text": row[0]}, *({"text": text, "href": _runs(report, name)} for text in row[1:])]
-        for row, name in zip(sheet.rows, names, strict=True)
+        [
+            {"text": row[0]},
+            *(
+                {"text": text, "href": _runs(report, line.orchestrator), **(also or {})}
+                for text, also in zip_longest(row[1:], given)
+            ),
+        ]
+        for row, line, given in zip(sheet.rows, report.lines, numbers, strict=True)
     ]
+    return {**_plain(sheet), "rows": rows}
+
+
+def _paired(report: EvaluationReport, sheet: Sheet) -> dict[str, Any]:
+    """The sheet of pairs: each name leads to its runs, and what stands behind a difference of shares is kept."""
+    rows = []
+    for row, pair in zip(sheet.rows, report.pairs, strict=True):
+        names = [{"text": name, "href": _runs(report, name)} for name in (pair.a, pair.b)]
+        apart, (accuracy, *others) = pair.differences["accuracy"], row[1:]
+        _, sign, test = accuracy.partition(" p ")
+        told = {"text": accuracy, "apart": True, "after": f"{sign}{test}".strip(), **_share(apart, apart.tasks)}
+        rows.append([{"less": names}, told, *({"text": text} for text in others)])
     return {**_plain(sheet), "rows": rows}
 
 

@@ -55,7 +55,8 @@ def test_reports_are_listed_and_each_figure_leads_to_its_runs(stored):
         report = web.get(f"/api/evaluations/{name}").json()
         cells = report["blocks"][0]["sheets"][0]["rows"][0]
         assert cells[0]["text"] == "oracle (simulated)"
-        assert cells[1]["bar"][0] <= cells[1]["bar"][1] <= cells[1]["bar"][2]
+        share = cells[1]["share"]
+        assert (share["low"] <= share["mean"] <= share["high"], share["tasks"], cells[1]["drawn"]) == (True, 3, True)
         behind = web.get(cells[1]["href"].replace("/trajectories", "/api/trajectories")).json()
         assert len(behind["rows"]) == 3
         assert {one["orchestrator"] for one in behind["rows"]} == {"oracle"}
@@ -73,6 +74,17 @@ def test_two_by_two_each_name_leads_to_its_runs_and_a_note_on_both_stands_once(s
     assert [note for note in block["notes"] if note.endswith("its figures are simulated")] == [
         f"{', '.join(one['text'] for one in names['less'])}: simulated experts were on offer; its figures are simulated"
     ]
+
+
+def test_every_share_of_a_suite_comes_as_numbers_too(stored):
+    home, name = stored
+    with client(home) as web:
+        block = web.get(f"/api/evaluations/{name}").json()["blocks"][1]
+    lines, ends, pairs = (sheet["rows"] for sheet in block["sheets"])
+    shares = [row[1]["share"] for row in (*lines, *pairs)] + [cell["share"] for row in ends for cell in row[1:]]
+    assert {(one["tasks"], -1 <= one["mean"] <= 1) for one in shares} == {(3, True)}
+    assert pairs[0][1]["after"].startswith("p ")
+    assert not any("%" in cell["text"] and "share" not in cell for row in (*lines, *ends, *pairs) for cell in row[1:])
 
 
 def test_a_mean_over_suites_leads_to_the_runs_of_each(tmp_path):

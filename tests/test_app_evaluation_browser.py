@@ -51,6 +51,16 @@ def test_the_list_leads_to_a_report_and_its_figures_to_their_runs(pages, house):
     expect(page.get_by_text("[simulated").first).to_be_visible()
 
 
+def test_shares_of_few_tasks_are_whole_percents_and_their_differences_points(pages, house):
+    page = pages(f"/evaluation?report={house[1]}")
+    own = page.locator(".wb-panel:not(.ev-published) td")
+    expect(own.filter(has_text=re.compile(r"^\d+ % \[\d+, \d+\]$")).first).to_be_visible()
+    expect(own.filter(has_text=re.compile(r"^([+\u2212]\d+|0) pts \[.*\] p .* of 3$")).first).to_be_visible()
+    expect(own.filter(has_text=re.compile(r"\d%|\.\d %"))).to_have_count(0)
+    write = "import('/wb/format.js').then(of => [of.percent(0.125), of.percent(0.1254, 1000), of.points(-0.125)])"
+    assert page.evaluate(write) == ["13", "12.5", "\u221212"]
+
+
 def test_published_figures_are_in_a_block_of_their_own(pages, house):
     page = pages(f"/evaluation?report={house[1]}")
     block = page.get_by_label("Published figures")

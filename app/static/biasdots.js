@@ -1,8 +1,8 @@
 // Dots with intervals: the indices against the best choice, plain shares beside the paper's, and what a swap moved.
 
 import { svg } from "./dom.js";
-import { plain, plural } from "./format.js";
-import { between, chart, dot, line, mark, percent, short, signed, text } from "./biasmarks.js";
+import { percent, plain, plural, points } from "./format.js";
+import { between, chart, dot, line, mark, short, text } from "./biasmarks.js";
 
 const SERIES = [
   ["strongest", "ink", false],
@@ -28,7 +28,7 @@ export function indices({ report, width, intervals, plainly, behind }) {
     bottom + 26,
     plainly ? "Share of calls to the strongest and to the own family" : "Distance to the best choice, in points, by orchestrator",
     ticks.map((at) => line(x(at), top - 6, x(at), bottom, { class: "g" })),
-    ticks.map((at) => text(x(at), bottom + 16, plainly ? `${percent(at)} %` : signed(at), { "text-anchor": "middle" })),
+    ticks.map((at) => text(x(at), bottom + 16, plainly ? `${percent(at)} %` : points(at), { "text-anchor": "middle" })),
     line(x(0), top - 8, x(0), bottom, { class: "bi-zero" }),
     plainly ? null : text(x(0), 12, "as good as the best choice", { class: "ink", "text-anchor": low > -0.3 ? "start" : "middle" }),
     paper.map((one, n) => [
@@ -44,7 +44,7 @@ export function indices({ report, width, intervals, plainly, behind }) {
           const key = plainly ? what : `${what}_index`;
           const [found, at_y] = [one[key], y + 8 + 14 * at];
           if (found.value === null) return why(one.why[key] ?? "it is unknown", x(0) + 6, at_y + 4, right);
-          const write = plainly ? percent : signed;
+          const write = plainly ? percent : points;
           const words = `${plain(one.orchestrator)}, ${what === "own" ? "own family" : "strongest tool"}: ${write(found.value)} ${plainly ? "%" : "points"} ${between(found, write)}, ${plural(found.tasks, "task")}`;
           return mark(words, () => behind({ who: one.orchestrator }, words), dot(x(found.value), at_y, found, x, { look, square, hollow: square || (!plainly && !excludes(found)), intervals }));
         }),
@@ -95,9 +95,9 @@ export function swaps({ report, width, intervals, behind }) {
       if (one.moved.value === null) parts.push(text(x(0) + 6, y + 12, "— no pair with a control"));
       else {
         const sure = excludes(one.moved);
-        const words = `${plain(who)} follows the ${one.aspect}: ${signed(one.moved.value)} points ${between(one.moved, signed)}, ${plural(one.moved.tasks, "task")}`;
+        const words = `${plain(who)} follows the ${one.aspect}: ${points(one.moved.value)} points ${between(one.moved, points)}, ${plural(one.moved.tasks, "task")}`;
         parts.push(mark(words, () => behind({ who, aspect: one.aspect }, words), dot(x(one.moved.value), y + 8, one.moved, x, { look: sure ? "ink" : "ref", hollow: !sure, intervals })));
-        parts.push(text(right + 40, y + 12, signed(one.moved.value), { class: sure ? "ink b" : "", "text-anchor": "end" }));
+        parts.push(text(right + 40, y + 12, points(one.moved.value), { class: sure ? "ink b" : "", "text-anchor": "end" }));
       }
       y += step;
     }
@@ -109,7 +109,7 @@ export function swaps({ report, width, intervals, behind }) {
     width,
     y + 18,
     "Points by which a choice followed a swapped name, place or price",
-    ticks.map((at) => [line(x(at), 0, x(at), y, { class: at ? "g" : "bi-zero" }), text(x(at), y + 14, signed(at), { "text-anchor": "middle" })]),
+    ticks.map((at) => [line(x(at), 0, x(at), y, { class: at ? "g" : "bi-zero" }), text(x(at), y + 14, points(at), { "text-anchor": "middle" })]),
     parts,
   );
 }
@@ -126,16 +126,16 @@ export function rewrites({ report, width, intervals, behind }) {
     width,
     tall + 22,
     "Points by which first calls shifted with a description",
-    [-0.5, 0, 0.5, 1].filter((at) => at >= low).map((at) => [line(x(at), 0, x(at), tall, { class: at ? "g" : "bi-zero" }), text(x(at), tall + 16, signed(at), { "text-anchor": "middle" })]),
+    [-0.5, 0, 0.5, 1].filter((at) => at >= low).map((at) => [line(x(at), 0, x(at), tall, { class: at ? "g" : "bi-zero" }), text(x(at), tall + 16, points(at), { "text-anchor": "middle" })]),
     report.effects.map((one, n) => {
       const y = row * n;
       const sure = excludes(one.shift);
-      const words = `${plain(one.orchestrator)}, ${plain(one.model)} from ${plain(one.first)} to ${plain(one.other)}: ${percent(one.before.value)} to ${percent(one.after.value)} % of first calls, ${signed(one.shift.value)} points ${between(one.shift, signed)}, ${plural(one.shift.tasks, "task")}`;
+      const words = `${plain(one.orchestrator)}, ${plain(one.model)} from ${plain(one.first)} to ${plain(one.other)}: ${percent(one.before.value)} to ${percent(one.after.value)} % of first calls, ${points(one.shift.value)} points ${between(one.shift, points)}, ${plural(one.shift.tasks, "task")}`;
       return [
         text(0, y + 12, short(one.orchestrator, 24), { class: "ink b" }),
         text(width, y + 12, `${short(one.model, 14)}: ${plain(one.first)} → ${plain(one.other)}`, { "text-anchor": "end" }),
         mark(words, () => behind({ who: one.orchestrator, rewritten: one.model }, words), dot(x(one.shift.value), y + 26, one.shift, x, { look: sure ? "ink" : "ref", hollow: !sure, intervals })),
-        text(right + 48, y + 30, signed(one.shift.value), { class: sure ? "ink b" : "", "text-anchor": "end" }),
+        text(right + 48, y + 30, points(one.shift.value), { class: sure ? "ink b" : "", "text-anchor": "end" }),
       ];
     }),
   );
@@ -201,12 +201,12 @@ export function drift({ found, paper, width }) {
   const [first, last] = [found.steps[0], found.steps.at(-1)];
   const x = (step) => left + ((step - first) / (last - first || 1)) * (right - left);
   const y = (share) => bottom - share * (bottom - top);
-  const points = found.steps.map((step, n) => [x(step), found.shares[n]]);
+  const path = found.steps.map((step, n) => [x(step), found.shares[n]]);
   const walk = (some) => some.map(([px, share]) => `${px.toFixed(1)} ${y(share).toFixed(1)}`).join("L");
   // The words keep clear of the band: at the right end they stand over the line where the band is just under it.
   const late = found.shares.slice(Math.floor(0.7 * found.shares.length)).map((one) => one.high ?? one.value);
   const below = paper.some((one) => late.some((high) => high > one.share - 0.18 && high < one.share + 0.05)) ? -5 : 15;
-  const band = `M${walk(points.map(([px, one]) => [px, one.high]))}L${walk(points.map(([px, one]) => [px, one.low]).reverse())}Z`;
+  const band = `M${walk(path.map(([px, one]) => [px, one.high]))}L${walk(path.map(([px, one]) => [px, one.low]).reverse())}Z`;
   return chart(
     width,
     height,
@@ -214,7 +214,7 @@ export function drift({ found, paper, width }) {
     [0, 0.25, 0.5, 0.75, 1].map((at) => [line(left, y(at), right, y(at), { class: "g" }), text(left - 6, y(at) + 4, `${percent(at)} %`, { "text-anchor": "end" })]),
     paper.map((one) => [line(left, y(one.share), right, y(one.share), { class: "bi-ref" }), text(right, y(one.share) + below, `paper: ${one.orchestrator} ${one.words}, ${percent(one.share)} %`, { class: "bi-halo", "text-anchor": "end" })]),
     svg("path", { class: "bi-band", d: band }),
-    svg("path", { class: "bi-front", d: `M${walk(points.map(([px, one]) => [px, one.value]))}` }),
+    svg("path", { class: "bi-front", d: `M${walk(path.map(([px, one]) => [px, one.value]))}` }),
     [first, last].map((step, n) => text(x(step), bottom + 16, `step ${step}`, { "text-anchor": n ? "end" : "start" })),
   );
 }

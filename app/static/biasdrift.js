@@ -1,10 +1,10 @@
 // The drift of a training run: its share of calls to the strongest tool, step by step.
 
 import { drift } from "./biasdots.js";
-import { between, signed } from "./biasmarks.js";
+import { between } from "./biasmarks.js";
 import { fill, panel, plot } from "./biaspanel.js";
 import { el, put } from "./dom.js";
-import { plain } from "./format.js";
+import { plain, points } from "./format.js";
 import { Refused, getJson } from "./server.js";
 import { alertOf } from "./toolmarks.js";
 
@@ -45,7 +45,7 @@ export class Drift {
     const select = el("select", { "aria-label": "Training run", on: { change: (event) => page.go({ training: event.target.value }) } }, found.runs.map((one) => el("option", { value: one, text: plain(one) })));
     select.value = found.run;
     const { change } = found;
-    const told = change.value === null ? "too few steps for a drift" : `last fifth less first fifth: ${signed(change.value)} points ${between(change, signed)}`;
+    const told = change.value === null ? "too few steps for a drift" : `last fifth less first fifth: ${points(change.value)} points ${between(change, points)}`;
     put(
       this.host,
       panel("Drift in training", `share of calls to the strongest tool, by step; ${told}`, [el("label", { class: "bi-pick wb-sel sm", style: { "margin-left": "auto" } }, select), el("a", { class: "wb-btn sm", href: `/training?${new URLSearchParams({ run: found.run })}`, text: "Open the run" })], host, el("p", { class: "wb-note", text: `Simulated experts. The band is 95 % with rollouts as units. Dashed: ${page.report?.paper.source ?? "the paper"}.` })),

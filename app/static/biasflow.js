@@ -1,8 +1,8 @@
 // What follows what: the first three calls of a run as three columns, or every call and the one after it as two.
 
 import { svg } from "./dom.js";
-import { count, plain, plural } from "./format.js";
-import { chart, mark, percent, short, text } from "./biasmarks.js";
+import { count, percent, plain, plural } from "./format.js";
+import { chart, mark, short, text } from "./biasmarks.js";
 
 const MOST = 6;
 const OTHER = "others";

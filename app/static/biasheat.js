@@ -1,9 +1,9 @@
 // Who calls what: a table whose cells are shaded by share, under the row of the best choice.
 
 import { el } from "./dom.js";
-import { count, plain, plural, unknown } from "./format.js";
+import { count, percent, plain, plural, unknown } from "./format.js";
 import { icon, toolIcon } from "./icons.js";
-import { between, percent, short } from "./biasmarks.js";
+import { between, short } from "./biasmarks.js";
 
 const MOST = 14; // columns; the rest are one
 const OVER = 0.2;

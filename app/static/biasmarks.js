@@ -1,7 +1,7 @@
 // What the charts of the Bias page share: scales, intervals, marks that open what is behind them, names.
 
 import { svg } from "./dom.js";
-import { plain } from "./format.js";
+import { percent, plain } from "./format.js";
 
 export const SIMULATED = "sim:";
 
@@ -10,12 +10,6 @@ export function short(name, most = 16) {
   const text = plain(name).replace(/^sim:/, "");
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
-
-export const percent = (share) => `${Math.round(100 * share)}`;
-export const signed = (share) => {
-  const points = Math.round(100 * share);
-  return points > 0 ? `+${points}` : points < 0 ? `−${-points}` : "0";
-};
 
 /** An interval as `[66, 80]`; nothing where it is unknown. */
 export function between(found, write = percent) {

@@ -1,9 +1,9 @@
 // Where the strongest is called: its share by kind of task, difficulty, domain and turn, every cell with its runs.
 
 import { el } from "./dom.js";
-import { plain, plural, unknown } from "./format.js";
+import { percent, plain, plural, unknown } from "./format.js";
 import { cell } from "./biasheat.js";
-import { between, percent } from "./biasmarks.js";
+import { between } from "./biasmarks.js";
 
 const OVER = 0.2;
 const DOMAINS = 6;

@@ -1,7 +1,7 @@
 // The catalogue of Tools & prices: which entries are shown, each with its status, price and what was measured.
 
 import { byId, el, put } from "./dom.js";
-import { count, plain, seconds, unknown } from "./format.js";
+import { count, percent, plain, seconds, unknown } from "./format.js";
 import { kindBox, simulatedBadge } from "./marks.js";
 import { status } from "./toolmarks.js";
 
@@ -198,5 +198,5 @@ function median(row) {
 
 function share(row) {
   if (!row.use?.ran) return row.role === "tool" ? unknown("not called yet") : "";
-  return `${Math.round((100 * row.use.ok) / row.use.ran)} %`;
+  return `${percent(row.use.ok / row.use.ran)} %`;
 }

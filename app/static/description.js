@@ -1,7 +1,7 @@
 // What describes a model, in versions: who wrote it from which runs, a measured profile beside it, editing and using.
 
 import { el, put } from "./dom.js";
-import { count, plain, plural, seconds, unknown, usd } from "./format.js";
+import { count, percent, plain, plural, seconds, unknown, usd } from "./format.js";
 import { simulatedBadge } from "./marks.js";
 import { Refused, getJson, postJson, putJson } from "./server.js";
 import { again, alertOf } from "./toolmarks.js";
@@ -166,9 +166,9 @@ function profile(evidence, tool) {
             "tr",
             {},
             el("th", { scope: "row", text: plain(kind) }),
-            el("td", {}, one.rate === null ? unknown("nothing of it could be graded") : `${Math.round(100 * one.rate)} %`),
+            el("td", {}, one.rate === null ? unknown("nothing of it could be graded") : `${percent(one.rate)} %`),
             el("td", { text: count(one.of) }),
-            el("td", {}, one.low === null ? unknown("nothing of it could be graded") : `${Math.round(100 * one.low)} to ${Math.round(100 * one.high)}`),
+            el("td", {}, one.low === null ? unknown("nothing of it could be graded") : `${percent(one.low)} to ${percent(one.high)}`),
           ),
         ),
       ),

@@ -2,7 +2,7 @@
 
 import { command } from "./command.js";
 import { byId, el, put, svg } from "./dom.js";
-import { count, plain, plural, unknown, when } from "./format.js";
+import { count, percent, plain, plural, points, unknown, when } from "./format.js";
 import * as keys from "./keys.js";
 import { simulatedBadge } from "./marks.js";
 import { Place } from "./place.js";
@@ -106,10 +106,20 @@ function sheet(one, level = "h3") {
 /** A minus as it is printed, in the figures of our reports, which are plain text. */
 const signed = (text) => plain(text).replace(/(^|[[ ])-(?=\d)/g, "$1\u2212");
 
-function cell({ text, href, bar, links, less }) {
+function cell({ text, href, share, spread, apart, after, drawn, links, less }) {
   if (less) return less.map((one, at) => [at ? " \u2212 " : "", el("a", { href: one.href, text: plain(one.text) })]);
-  return [href ? el("a", { href, text: signed(text) }) : signed(text), bar ? interval(bar) : null, links ? ofEach(links) : null];
+  const words = spread ? spreadWords(spread) : share ? shareWords(share, apart) : signed(text);
+  return [href ? el("a", { href, text: words }) : words, after ? ` ${plain(after)}` : null, drawn ? interval(share) : null, links ? ofEach(links) : null];
 }
+
+/** A share with its interval, or a difference of shares in points. */
+function shareWords({ mean, low, high, tasks }, apart) {
+  const write = apart ? points : percent;
+  const ends = low === null || high === null ? "" : ` [${write(low, tasks)}, ${write(high, tasks)}]`;
+  return `${write(mean, tasks)} ${apart ? "pts" : "%"}${ends}`;
+}
+
+const spreadWords = ({ sd, least, most, tasks }) => `${percent(sd, tasks)} pts (${percent(least, tasks)} to ${percent(most, tasks)} %)`;
 
 /** The runs behind a figure over several suites, suite by suite. */
 function ofEach(links) {
@@ -118,8 +128,8 @@ function ofEach(links) {
 }
 
 /** A share with its interval on a line from 0 to 100 %; the words beside it say the same. */
-function interval([low, mean, high]) {
-  const at = (share) => 4 + 112 * share;
+function interval({ low, mean, high }) {
+  const at = (share) => 4 + 112 * (share ?? mean);
   return svg("svg", { class: "ev-bar", viewBox: "0 0 120 10", "aria-hidden": "true" }, svg("line", { class: "of", x1: 4, x2: 116, y1: 5, y2: 5 }), svg("line", { class: "reach", x1: at(low), x2: at(high), y1: 5, y2: 5 }), svg("circle", { cx: at(mean), cy: 5, r: 3 }));
 }
 

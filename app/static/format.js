@@ -45,6 +45,21 @@ export function weight(value) {
     .replace("-", "\u2212");
 }
 
+const MANY = 1000;
+
+/** A number of percent or points: whole, halves up, for of fewer than 1,000 `tasks` a decimal says nothing. */
+const hundredths = (share, tasks) => (tasks < MANY ? Math.round(100 * share) : Math.round(1000 * share) / 10);
+
+/** A share in percent, without the sign; `tasks` are those that it is of, where they may be many. */
+export const percent = (share, tasks = 0) => hundredths(share, tasks).toFixed(tasks < MANY ? 0 : 1);
+
+/** A difference of shares in points, the same way, with its sign. */
+export function points(share, tasks = 0) {
+  const value = hundredths(share, tasks);
+  const size = Math.abs(value).toFixed(tasks < MANY ? 0 : 1);
+  return value > 0 ? `+${size}` : value < 0 ? `\u2212${size}` : "0";
+}
+
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 export function when(iso) {

@@ -1,7 +1,7 @@
 // What was measured of a tool: calls, how they went, how long they took, who made them.
 
 import { el, svg } from "./dom.js";
-import { count, plain, seconds, unknown, usd } from "./format.js";
+import { count, percent, plain, seconds, unknown, usd } from "./format.js";
 
 const FEW = 3;
 
@@ -33,7 +33,7 @@ export function figures(row) {
       tile("Calls", count(ran), use?.refused ? `${count(use.refused)} refused` : "ran"),
       tile(
         "Went well",
-        ran ? `${Math.round((100 * use.ok) / ran)} %` : unknown(none),
+        ran ? `${percent(use.ok / ran)} %` : unknown(none),
         ran ? `${count(use.ok)} of ${count(ran)}` : "",
       ),
       tile("Median", use?.p50_s == null ? unknown(none) : seconds(use.p50_s), stated),

@@ -1,9 +1,9 @@
 // Figures of tasks: how many golden calls and of what difficulty, beside published sets; what the filters rejected.
 
 import { el, put, svg } from "./dom.js";
-import { count, plain, plural, unknown } from "./format.js";
+import { count, percent, plain, plural, unknown } from "./format.js";
 
-const SHARE = (value) => `${Math.round(100 * value)} %`;
+const SHARE = (value) => `${percent(value)} %`;
 const FIGURES = [
   ["golden_mean", "golden calls, mean", (value) => value.toFixed(2)],
   ["golden_median", "golden calls, median", (value) => String(value)],

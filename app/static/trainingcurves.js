@@ -1,7 +1,7 @@
 // The curves of a run: whether it learns, why samples gave no gradient, whom it calls, before and after, its health.
 
 import { el, put } from "./dom.js";
-import { count, plain, plural, unknown } from "./format.js";
+import { count, percent, plain, plural, unknown } from "./format.js";
 import { Curve } from "./trainingcurve.js";
 import { UNITS, mean } from "./trainingfigures.js";
 import { Shares, dumbbells } from "./trainingshares.js";
@@ -134,7 +134,7 @@ export class RunCurves {
     const enough = rows.length >= 2 * FIRST;
     const few = () => el("p", { class: "wb-note", text: `${plural(2 * FIRST, "step")} are needed; there ${rows.length === 1 ? "is" : "are"} ${count(rows.length)}.` });
     const pairs = enough ? this.tools.bands(first[0]).map((band, at) => ({ name: band.name, look: band.look, before: mean(first.map((row) => this.tools.bands(row)[at]?.share ?? null)), after: mean(last.map((row) => this.tools.bands(row)[at]?.share ?? null)) })).reverse() : [];
-    put(this.bells, pairs.length ? dumbbells(pairs, `Share of calls before and after: ${pairs.map((one) => `${one.name} from ${Math.round(100 * one.before)} to ${Math.round(100 * one.after)} %`).join(", ")}`) : enough ? el("p", { class: "wb-note", text: "Nothing is known of the calls." }) : few());
+    put(this.bells, pairs.length ? dumbbells(pairs, `Share of calls before and after: ${pairs.map((one) => `${one.name} from ${percent(one.before)} to ${percent(one.after)} %`).join(", ")}`) : enough ? el("p", { class: "wb-note", text: "Nothing is known of the calls." }) : few());
     const figures = [...LEARNS, ...this.run.aims.map(follows), HEALTH[0], HEALTH[1], HEALTH[3]];
     const line = ({ title, unit, get }) => {
       const [a, b] = [mean(first.map(get)), mean(last.map(get))];

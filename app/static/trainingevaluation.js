@@ -1,7 +1,7 @@
 // What a policy came to on held-out draws, with intervals: against its warm start, and beside rules and the oracle.
 
 import { el, put } from "./dom.js";
-import { asSentence, count, plain, unknown, when } from "./format.js";
+import { asSentence, count, percent, plain, unknown, when } from "./format.js";
 import { icon } from "./icons.js";
 import { simulatedBadge } from "./marks.js";
 import { UNITS } from "./trainingfigures.js";
@@ -45,7 +45,7 @@ const CHIPS = new Map([
 function figure(value, unit, strong = false) {
   if (!value || value.mean === null) return unknown("not measured");
   const { text } = UNITS[unit];
-  const between = value.low === null ? null : el("small", { class: "tn-between", text: unit === "share" ? `[${Math.round(100 * value.low)}, ${Math.round(100 * value.high)}]` : `[${text(value.low)}, ${text(value.high)}]` });
+  const between = value.low === null ? null : el("small", { class: "tn-between", text: unit === "share" ? `[${percent(value.low)}, ${percent(value.high)}]` : `[${text(value.low)}, ${text(value.high)}]` });
   return [el(strong ? "b" : "span", { text: text(value.mean) }), between];
 }
 
@@ -98,8 +98,8 @@ export class Evaluation {
       if (!a) return null;
       const judged = claim.ratio && b ? (changes?.[claim.key] ?? ratioOf(a, b)) : a;
       const [look, sign, word] = CHIPS.get(verdict(judged, claim));
-      const percent = (value) => `${value > 1 ? "+" : "\u2212"}${Math.abs(Math.round(100 * (value - 1)))}`;
-      const change = !b || !claim.ratio || judged.mean === null ? "" : `${percent(judged.mean)} %${judged.low === null ? "" : ` [${percent(judged.low)}, ${percent(judged.high)}]`}`;
+      const less = (value) => `${value > 1 ? "+" : "\u2212"}${Math.abs(Math.round(100 * (value - 1)))}`;
+      const change = !b || !claim.ratio || judged.mean === null ? "" : `${less(judged.mean)} %${judged.low === null ? "" : ` [${less(judged.low)}, ${less(judged.high)}]`}`;
       return el(
         "tr",
         {},

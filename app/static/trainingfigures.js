@@ -1,10 +1,12 @@
 // Figures of training: how they are written, what an axis around them is, and means of what is known.
 
+import { percent } from "./format.js";
+
 const MOST_POINTS = 240;
 
 /** How figures of training are written: text of a value, ticks of an axis, the least span of an axis. */
 export const UNITS = {
-  share: { text: (value) => `${Math.round(100 * value)} %`, least: 0.2, most: 1, floor: 0, step: 0.1 },
+  share: { text: (value) => `${percent(value)} %`, least: 0.2, most: 1, floor: 0, step: 0.1 },
   usd: { text: (value) => (value < 0.995 ? `${(100 * value).toPrecision(2)} ¢` : `$${value.toFixed(2)}`), floor: 0, zero: true },
   seconds: { text: (value) => `${value < 9.95 ? value.toFixed(1) : Math.round(value)} s`, floor: 0, zero: true },
   number: { text: short, floor: null },

@@ -1,7 +1,7 @@
 // Shares of a whole over the steps of training: bars for samples, areas for calls, and before and after.
 
 import { el, put, svg } from "./dom.js";
-import { plain } from "./format.js";
+import { percent, plain } from "./format.js";
 import { stepTicks, thinned } from "./trainingfigures.js";
 
 const [H2, L2, T2, B2] = [186, 42, 24, 158];
@@ -79,7 +79,7 @@ export class Shares {
     const last = this.rows.at(-1);
     const named = narrow.matches && last ? LINE * Math.ceil(this.bands(last).length / 2) + 6 : 0;
     this.chart.setAttribute("viewBox", `0 0 ${this.form.width} ${H2 + named}`);
-    const parts = last ? this.bands(last).map((band) => `${band.name} ${Math.round(100 * band.share)} %`) : ["nothing yet"];
+    const parts = last ? this.bands(last).map((band) => `${band.name} ${percent(band.share)} %`) : ["nothing yet"];
     this.chart.setAttribute("aria-label", plain(`${this.title}${last ? ` at step ${last.step}` : ""}: ${parts.join(", ")}`));
   }
 
@@ -144,7 +144,7 @@ export class Shares {
       this.names,
       spots.map(({ look, fade, name, share, left, at }) => [
         svg("rect", { class: `tn-band ${look}`, "fill-opacity": fade ?? 1, x: left, y: at - 5, width: 10, height: 10, rx: 2 }),
-        svg("text", { class: "ink", x: left + 15, y: at + 4 }, `${plain(name).slice(0, 24)} `, svg("tspan", { class: "b", text: `${Math.round(100 * share)} %` })),
+        svg("text", { class: "ink", x: left + 15, y: at + 4 }, `${plain(name).slice(0, 24)} `, svg("tspan", { class: "b", text: `${percent(share)} %` })),
       ]),
     );
   }
@@ -164,7 +164,7 @@ export function dumbbells(pairs, words) {
     { class: "wb-chart tn-bells", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": plain(words) },
     ticks.map((tick) => [
       svg("line", { class: "g", x1: x(tick), x2: x(tick), y1: 2, y2: high - 20 }),
-      svg("text", { x: x(tick), y: high - 6, "text-anchor": "middle", text: `${Math.round(100 * tick)} %` }),
+      svg("text", { x: x(tick), y: high - 6, "text-anchor": "middle", text: `${percent(tick)} %` }),
     ]),
     pairs.map(({ name, look, before, after }, at) => {
       const y = 14 + at * step;
@@ -174,7 +174,7 @@ export function dumbbells(pairs, words) {
         svg("line", { class: `tn-bell ${look}`, x1: x(a), x2: x(b), y1: y, y2: y }),
         svg("circle", { class: `tn-bell hollow ${look}`, cx: x(a), cy: y, r: 4.5 }),
         svg("circle", { class: `tn-bell full ${look}`, cx: x(b), cy: y, r: 5 }),
-        svg("text", { x: right + 12, y: y + 4 }, `${Math.round(100 * a)} → `, svg("tspan", { class: "ink b", text: `${Math.round(100 * b)} %` })),
+        svg("text", { x: right + 12, y: y + 4 }, `${percent(a)} → `, svg("tspan", { class: "ink b", text: `${percent(b)} %` })),
       ];
     }),
   );
