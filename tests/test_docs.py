@@ -155,10 +155,12 @@ def test_every_document_stands_in_the_index():
 
 def test_the_questions_have_other_wordings_and_none_twice():
     """By `data/conductor/questions.toml` the conductor finds the heading that a visitor means."""
-    known = tomllib.loads((ROOT / "data" / "conductor" / "questions.toml").read_text("utf-8"))["question"]
+    data = tomllib.loads((ROOT / "data" / "conductor" / "questions.toml").read_text("utf-8"))
+    known = data["question"]
     headings = re.findall(r"^### (.+)$", (ROOT / "docs" / "questions.md").read_text("utf-8"), re.MULTILINE)
     assert [one["heading"] for one in known] == headings
     wordings = [text.casefold() for one in known for text in (one["heading"], *one["also"])]
+    wordings += [text.casefold() for text in data["elsewhere"]]
     assert len(set(wordings)) == len(wordings)
 
 
