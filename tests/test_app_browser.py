@@ -268,9 +268,13 @@ def test_trajectories_are_found_filtered_and_opened(open_page):
     expect(page.get_by_role("textbox", name="Task")).to_have_value("fault of the world", timeout=15_000)
 
 
-def test_a_narrow_screen_never_scrolls_sideways(open_page):
+def test_a_narrow_screen_never_scrolls_sideways_and_cuts_nothing_off(open_page):
     page = open_page()
     page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".lv-show").first).to_be_visible()
+    for offered in page.locator(".lv-ex button, .lv-show").all():
+        box = offered.bounding_box()
+        assert (box["x"] >= 12, box["x"] + box["width"] <= 378) == (True, True), offered.inner_text()
     run(page, "figures")
     answered(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
