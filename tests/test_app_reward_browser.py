@@ -135,6 +135,20 @@ def test_the_worked_example_shows_the_reversal_with_nothing_stored(show):
     expect(page.locator(".wb-badge", has_text="example")).to_be_visible()
 
 
+def test_letters_of_the_charts_keep_their_size_however_wide_the_page_is(show):
+    page = show("/reward?example")
+    scale = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+    for width in (390, 1000, 1440):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_function(f"Math.abs(({scale})(document.getElementById('bump')) - 1) < 0.01")
+        assert page.locator("#scatter").evaluate(scale) == pytest.approx(1, abs=0.02)
+    go(page, "?run=told-open")
+    expect(page.locator("#bump")).to_be_hidden()
+    expect(page.locator("#below")).to_contain_text("Drawn once rollouts are graded")
+    go(page, "?group=failed")
+    expect(page.locator("#below")).to_contain_text("No rollout is solved, so every reward is 0.")
+
+
 def test_a_fader_moves_rewards_and_ranks_without_asking_the_server(show):
     page = show("/reward?group=told&w.cost=1")
     assert order(page) == ["told-cheap", "told-middle", "told-dear", "told-wrong", "told-open"]

@@ -162,8 +162,8 @@ class Reward {
       el(
         "div",
         { class: "rw-3", id: "below" },
-        chart("Ranks in both modes", "crossing lines are reversals", bump),
-        chart("Reward against cost", "solved rollouts", scatter),
+        chart("Ranks in both modes", "crossing lines are reversals", bump, el("p", { class: "wb-note" })),
+        chart("Reward against cost", "solved rollouts", scatter, el("p", { class: "wb-note" })),
         chart("Check it by hand", "low cost 1, all else 0", el("div", { id: "by-hand" })),
       ),
     );
@@ -325,7 +325,7 @@ const titled = (name) => `${name.slice(0, 60)} · Reward · Orchestra Workbench`
 
 const svgChart = (id, words) => svg("svg", { id, class: "wb-chart", role: "img", "aria-label": words });
 
-const chart = (title, words, content) =>
+const chart = (title, words, ...content) =>
   el("section", { class: "wb-panel" }, el("header", {}, el("h2", { text: title }), el("p", { text: words })), content);
 
 export async function start() {

@@ -4,7 +4,7 @@ import { put, svg } from "./dom.js";
 import { fineUsd, plain, usd } from "./format.js";
 import { fixed } from "./rewardwhy.js";
 
-const WIDTH = 430;
+const LEAST = 300; // pixels: narrower than that, names would stand on each other
 const HEIGHT = 214;
 const LABELLED = 10; // from so many rows on, names would stand on each other
 const ORDER = (report) => (a, b) => report.reward[b] - report.reward[a] || a - b;
@@ -14,40 +14,62 @@ export class Charts {
     this.bump = bump;
     this.scatter = scatter;
     this.top = 0;
-    for (const host of [bump, scatter]) host.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
+    this.width = Math.max(LEAST, Math.round(bump.getBoundingClientRect().width));
+    new ResizeObserver(([{ contentRect }]) => this.fit(contentRect.width)).observe(bump.parentElement);
+  }
+
+  /** A chart is as wide as its place, so that its letters keep their size. */
+  fit(width) {
+    const fitting = Math.max(LEAST, Math.round(width));
+    if (fitting === this.width) return;
+    this.width = fitting;
+    if (this.told) this.draw(this.told, false);
   }
 
   /** `settled` fits the scale of the rewards, which only grows while a fader is dragged. */
-  draw({ counted, paper, released, short }, settled) {
+  draw(told, settled) {
+    this.told = told;
+    const { counted, paper, released, short } = told;
     const solved = counted.flatMap((rollout, at) => (rollout.outcome ? [at] : []));
-    const rows = { counted, solved, paper, released, short };
-    put(this.bump, solved.length ? ranks(rows) : nothing());
+    const rows = { counted, solved, paper, released, short, width: this.width };
+    this.put(this.bump, solved, counted, () => ranks(rows));
     const most = Math.max(0, ...solved.flatMap((at) => [paper.reward[at], released.reward[at]])) * 1.05;
     this.top = settled || most > this.top ? most || 1 : this.top;
-    put(this.scatter, solved.length ? costs(rows, this.top) : nothing());
+    this.put(this.scatter, solved, counted, () => costs(rows, this.top));
+  }
+
+  /** A drawing, or why there is none in the words behind it. */
+  put(host, solved, counted, parts) {
+    const none = counted.length ? "No rollout is solved, so every reward is 0." : "Drawn once rollouts are graded: “grade it” above leads to each.";
+    host.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
+    host.classList.toggle("rw-none", solved.length === 0);
+    put(host, solved.length ? parts() : null);
+    host.nextElementSibling.textContent = solved.length ? "" : none;
   }
 }
 
 const text = (x, y, words, more = {}) => svg("text", { x, y, text: words, ...more });
-const nothing = () => text(WIDTH / 2, HEIGHT / 2, "No rollout is solved, so every reward is 0.", { "text-anchor": "middle" });
 
-function ranks({ counted, solved, paper, released, short }) {
+/** The line from a place on the left to one on the right. */
+const swung = (from, to, [a, b]) => `M${a} ${from}C${a + 0.4 * (b - a)} ${from} ${b - 0.4 * (b - a)} ${to} ${b} ${to}`;
+
+function ranks({ counted, solved, paper, released, short, width }) {
+  const ends = [130, width - 130];
   const place = (report) => new Map([...solved].sort(ORDER(report)).map((at, rank) => [at, rank]));
   const [left, right] = [place(paper), place(released)];
   const y = (rank) => (solved.length === 1 ? 110 : 36 + rank * (166 / (solved.length - 1)));
   const named = solved.length <= LABELLED;
   const bold = { class: "ink b" };
-  const heads = [text(130, 14, "paper", { ...bold, "text-anchor": "end" }), text(300, 14, "released_code", bold)];
-  if (!named) return [...heads, ...bundles(solved.map((at) => [left.get(at), right.get(at)]), y)];
+  const heads = [text(ends[0], 14, "paper", { ...bold, "text-anchor": "end" }), text(ends[1], 14, "released_code", bold)];
+  if (!named) return [...heads, ...bundles(solved.map((at) => [left.get(at), right.get(at)]), y, ends)];
   const parts = [
     ...heads,
     ...solved.flatMap((at) => {
       const [from, to] = [left.get(at), right.get(at)];
       const look = to > from ? "down" : to < from ? "upward" : "level";
-      const path = `M130 ${y(from)}C200 ${y(from)} 230 ${y(to)} 300 ${y(to)}`;
       const moved = to > from ? `down ${to - from}` : to < from ? `up ${from - to}` : "same";
-      const line = svg("path", { class: `rw-line ${look}`, d: path }, svg("title", { text: `${short(counted[at])}, ${moved}` }));
-      const dots = [130, 300].map((x, n) =>
+      const line = svg("path", { class: `rw-line ${look}`, d: swung(y(from), y(to), ends) }, svg("title", { text: `${short(counted[at])}, ${moved}` }));
+      const dots = ends.map((x, n) =>
         svg("circle", { class: `rw-dot ${look}`, cx: x, cy: y(n ? to : from), r: 4 }),
       );
       const name = plain(short(counted[at]));
@@ -56,14 +78,14 @@ function ranks({ counted, solved, paper, released, short }) {
         ...dots,
         svg(
           "text",
-          { x: 118, y: y(from) + 4, "text-anchor": "end" },
+          { x: ends[0] - 12, y: y(from) + 4, "text-anchor": "end" },
           svg("tspan", { class: "ink", text: name }),
           `  ${usd(counted[at].cost_usd)}  `,
           svg("tspan", { class: "ink b", text: fixed(paper.reward[at]) }),
         ),
         svg(
           "text",
-          { x: 312, y: y(to) + 4 },
+          { x: ends[1] + 12, y: y(to) + 4 },
           svg("tspan", { class: "ink b", text: fixed(released.reward[at]) }),
           "  ",
           svg("tspan", { class: "ink", text: name }),
@@ -76,28 +98,28 @@ function ranks({ counted, solved, paper, released, short }) {
 }
 
 /** Many lines as one drawing for each direction: a node for each of them would be too slow to drag. */
-function bundles(pairs, y) {
+function bundles(pairs, y, ends) {
   const looks = { level: pairs.filter(([a, b]) => a === b), down: pairs.filter(([a, b]) => b > a), upward: pairs.filter(([a, b]) => b < a) };
   return Object.entries(looks).flatMap(([look, some]) => [
     svg("path", {
       class: `rw-line thin ${look}`,
-      d: some.map(([a, b]) => `M130 ${y(a)}C200 ${y(a)} 230 ${y(b)} 300 ${y(b)}`).join("") || "M0 0",
+      d: some.map(([a, b]) => swung(y(a), y(b), ends)).join("") || "M0 0",
     }),
-    svg("path", { class: `rw-dot ${look}`, d: some.flatMap(([a, b]) => [disc(130, y(a), 2), disc(300, y(b), 2)]).join("") || "M0 0" }),
+    svg("path", { class: `rw-dot ${look}`, d: some.flatMap(([a, b]) => [disc(ends[0], y(a), 2), disc(ends[1], y(b), 2)]).join("") || "M0 0" }),
   ]);
 }
 
 const disc = (x, y, r) => `M${(x - r).toFixed(1)} ${y.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
 const square = (x, y, r) => `M${(x - r).toFixed(1)} ${(y - r).toFixed(1)}h${2 * r}v${2 * r}h${-2 * r}z`;
 
-function costs({ counted, solved, paper, released }, top) {
+function costs({ counted, solved, paper, released, width }, top) {
   const all = solved.map((at) => counted[at].cost_usd).sort((a, b) => a - b);
-  const scale = axis(all);
-  const x = (usd) => 46 + scale.place(usd) * 288;
+  const scale = axis(all, width < 400 ? 2 : 3);
+  const x = (usd) => 46 + scale.place(usd) * (width - 142);
   const y = (reward) => 178 - (reward / top) * 156;
   const digits = top < 0.1 ? 3 : top < 1 ? 2 : 1;
   const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
-    svg("line", { class: "g", x1: 46, x2: 400, y1: y(share * top), y2: y(share * top) }),
+    svg("line", { class: "g", x1: 46, x2: width - 30, y1: y(share * top), y2: y(share * top) }),
     text(40, y(share * top) + 4, (share * top).toFixed(digits), { "text-anchor": "end" }),
   ]);
   const ticks = scale.ticks.map(([usd, words]) => text(x(usd), 196, words, { "text-anchor": "middle" }));
@@ -121,8 +143,8 @@ function costs({ counted, solved, paper, released }, top) {
   ];
 }
 
-/** Logarithmic, unless something was free; and then, or where all cost the same, straight from 0. */
-function axis(sorted) {
+/** Logarithmic in so many steps, unless something was free; and then, or where all cost the same, straight from 0. */
+function axis(sorted, steps) {
   const [least, most] = [sorted[0], sorted.at(-1)];
   const log = least > 0 && most / least > 1.5;
   const words = `cost of the rollout, USD${log ? ", log" : ""}`;
@@ -134,8 +156,8 @@ function axis(sorted) {
   }
   const [low, high] = [Math.log(least), Math.log(most)];
   const place = (value) => (Math.log(value) - low) / (high - low);
-  const ticks = [0, 1 / 3, 2 / 3, 1].map((share) => {
-    const value = Math.exp(low + share * (high - low));
+  const ticks = Array.from({ length: steps + 1 }, (_, n) => {
+    const value = Math.exp(low + (n / steps) * (high - low));
     return [value, shown(value)];
   });
   return { words, ticks, place };
