@@ -108,6 +108,15 @@ def test_curves_of_seeds_together_are_a_mean_between_its_ends(opened):
     expect(page.get_by_role("region", name="The same task, twice")).to_contain_text("cannot conduct")
 
 
+def test_letters_of_before_and_after_keep_their_size_on_a_phone(opened):
+    page = opened("/training?run=good&seeds=alone")
+    drawn = page.get_by_role("img", name=re.compile("^Share of calls before and after"))
+    expect(drawn).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(250)
+    assert drawn.evaluate("svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width") == pytest.approx(1)
+
+
 def test_curves_are_read_step_by_step_and_by_preference(opened):
     page = opened("/training?run=good&seeds=alone")
     expect(page.get_by_role("region", name="Follows a cost wish")).to_be_visible()

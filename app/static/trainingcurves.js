@@ -8,6 +8,7 @@ import { Shares, dumbbells } from "./trainingshares.js";
 import { Twice } from "./trainingtwice.js";
 import { HEALTH, LEARNS, follows, sampleBands, spanWords, toolBands } from "./trainingwords.js";
 
+const BELLS_MOST = 560; // pixels
 const FIRST = 5; // steps that "before" and "after" are the mean of
 const R_NOTE =
   "The reward is not drawn: it is normalised within each group of rollouts, so that its mean says nothing of learning.";
@@ -38,6 +39,7 @@ export class RunCurves {
     this.tools = toolBands(this.run.rows, this.run.head.tool_kinds);
     this.calls = new Shares({ title: "Whom it calls", words: "share of calls by step", bars: false, bands: (row) => this.tools.bands(row), pick, hover });
     this.bells = el("div", {});
+    new ResizeObserver(() => this.drawBells()).observe(this.bells);
     this.figures = el("div", { class: "tn-wide", tabindex: "0", role: "region", "aria-label": "First and last steps" });
     this.twice = new Twice(this.run);
     this.charts = [...this.learns, this.follow, ...this.health];
@@ -128,13 +130,22 @@ export class RunCurves {
     );
   }
 
+  /** As wide as its place, so that its letters keep their size. */
+  drawBells() {
+    if (!this.pairs?.length || !this.bells.clientWidth) return;
+    const words = this.pairs.map((one) => `${one.name} from ${percent(one.before)} to ${percent(one.after)} %`).join(", ");
+    put(this.bells, dumbbells(this.pairs, `Share of calls before and after: ${words}`, Math.min(BELLS_MOST, this.bells.clientWidth)));
+  }
+
   drawBefore() {
     const { rows } = this.run;
     const [first, last] = [rows.slice(0, FIRST), rows.slice(-FIRST)];
     const enough = rows.length >= 2 * FIRST;
     const few = () => el("p", { class: "wb-note", text: `${plural(2 * FIRST, "step")} are needed; there ${rows.length === 1 ? "is" : "are"} ${count(rows.length)}.` });
     const pairs = enough ? this.tools.bands(first[0]).map((band, at) => ({ name: band.name, look: band.look, before: mean(first.map((row) => this.tools.bands(row)[at]?.share ?? null)), after: mean(last.map((row) => this.tools.bands(row)[at]?.share ?? null)) })).reverse() : [];
-    put(this.bells, pairs.length ? dumbbells(pairs, `Share of calls before and after: ${pairs.map((one) => `${one.name} from ${percent(one.before)} to ${percent(one.after)} %`).join(", ")}`) : enough ? el("p", { class: "wb-note", text: "Nothing is known of the calls." }) : few());
+    this.pairs = pairs;
+    if (pairs.length) this.drawBells();
+    else put(this.bells, enough ? el("p", { class: "wb-note", text: "Nothing is known of the calls." }) : few());
     const figures = [...LEARNS, ...this.run.aims.map(follows), HEALTH[0], HEALTH[1], HEALTH[3]];
     const line = ({ title, unit, get }) => {
       const [a, b] = [mean(first.map(get)), mean(last.map(get))];

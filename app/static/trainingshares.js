@@ -150,10 +150,10 @@ export class Shares {
   }
 }
 
-/** What tools got before and get after, on one line each: hollow before, filled after. */
-export function dumbbells(pairs, words) {
+/** What tools got before and get after, on one line each: hollow before, filled after. `wide` in pixels. */
+export function dumbbells(pairs, words, wide) {
   const step = 24;
-  const [wide, left, right] = [520, 150, 460];
+  const [left, right] = [Math.min(150, 0.36 * wide), wide - 72];
   const most = Math.max(0.1, ...pairs.flatMap(({ before, after }) => [before ?? 0, after ?? 0]));
   const end = Math.ceil(most * 10 - 1e-9) / 10;
   const high = pairs.length * step + 26;
@@ -161,7 +161,7 @@ export function dumbbells(pairs, words) {
   const ticks = [0, end / 2, end];
   return svg(
     "svg",
-    { class: "wb-chart tn-bells", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": plain(words) },
+    { class: "wb-chart", viewBox: `0 0 ${wide} ${high}`, style: { "max-width": `${wide}px` }, role: "img", "aria-label": plain(words) },
     ticks.map((tick) => [
       svg("line", { class: "g", x1: x(tick), x2: x(tick), y1: 2, y2: high - 20 }),
       svg("text", { x: x(tick), y: high - 6, "text-anchor": "middle", text: `${percent(tick)} %` }),
