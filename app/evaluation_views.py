@@ -14,6 +14,9 @@ from orchestra_lib.evaluation.report import EvaluationReport
 from orchestra_lib.evaluation.sheets import Sheet, joint_sheet, part_sheets, published_sheets
 from orchestra_lib.record import record
 
+READING = "intervals of 95 %, by bootstrap over tasks"
+"""What a figure's brackets are, said once a report."""
+
 
 @record
 class Found:
@@ -75,7 +78,8 @@ def view(found: Found) -> dict[str, Any]:
     own = [] if found.study is None else [{"title": "", "sheets": [_joint(found.study)], "notes": []}]
     for variant, report in found.parts:
         title = f"{report.suite}{f', {variant}' if variant else ''}"
-        own.append({"title": title, "sheets": _part(report), "notes": _once(report)})
+        read = [] if found.study is not None else [READING]  # the sheet over all suites says it itself
+        own.append({"title": title, "sheets": _part(report), "notes": [*read, *_once(report)]})
     published = None if found.study is None else found.study.published
     return {
         **summary(found),

@@ -53,7 +53,7 @@ def test_the_list_leads_to_a_report_and_its_figures_to_their_runs(pages, house):
 
 def test_shares_of_few_tasks_are_whole_percents_and_their_differences_points(pages, house):
     page = pages(f"/evaluation?report={house[1]}")
-    own = page.locator(".wb-panel:not(.ev-published) td")
+    own = page.locator(".wb-panel:not(.ev-published) td > div")
     expect(own.filter(has_text=re.compile(r"^\d+ % \[\d+, \d+\]$")).first).to_be_visible()
     expect(own.filter(has_text=re.compile(r"^([+\u2212]\d+|0) pts \[.*\] p .* of 3$")).first).to_be_visible()
     expect(own.filter(has_text=re.compile(r"\d%|\.\d %"))).to_have_count(0)
@@ -70,6 +70,19 @@ def test_published_figures_are_in_a_block_of_their_own(pages, house):
     with page.expect_download() as file:
         page.get_by_role("link", name="Report as a file").click()
     assert file.value.suggested_filename == f"{house[1]}.html"
+
+
+def test_on_a_phone_figures_fold_under_their_orchestrator_and_brackets_are_explained(pages, house):
+    page = pages(f"/evaluation?report={house[1]}")
+    expect(page.locator(".ev-notes li", has_text="intervals of 95 %")).to_have_count(1)
+    page.set_viewport_size({"width": 390, "height": 844})
+    for table in page.locator(".ev-scroll").all():
+        assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
+    row = page.locator(".ev-table").nth(1).locator("tbody tr").first
+    expect(row.locator("td").first).to_have_text(re.compile(r"^accuracy\d+ % \["))
+    page.goto(page.url.partition("?")[0])
+    page.locator(".ev-list a", has_not_text=house[1]).first.click()
+    expect(page.locator(".ev-notes li", has_text="intervals of 95 %")).to_have_count(1)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

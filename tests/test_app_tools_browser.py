@@ -216,7 +216,7 @@ def test_on_a_phone_prices_fold_under_their_row_and_no_table_is_lost(open_page):
     row = page.locator("#prices-table tbody tr", has=page.get_by_text("gpt-4o-mini", exact=True))
     tables = page.locator("#prices-table thead th b").all_inner_texts()
     expect(row).to_have_count(1)
-    expect(row.locator("td .tp-of").first).to_be_hidden()
+    expect(row.locator("td .wb-of").first).to_be_hidden()
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.locator("#prices-table").evaluate("one => one.scrollWidth <= one.clientWidth")
     assert [text.split()[0] for text in row.locator("td").all_inner_texts()] == tables

@@ -134,8 +134,10 @@ function interval({ low, mean, high }) {
 }
 
 function table(label, head, rows, kind = "") {
-  const body = rows.map((row) => el("tr", {}, row.map((one, at) => (one instanceof HTMLTableCellElement ? one : el(at || kind ? "td" : "th", at || kind ? {} : { scope: "row" }, one)))));
-  const made = el("table", { class: `ev-table ${kind}`, "aria-label": label }, el("thead", {}, el("tr", {}, head.map((words) => el("th", { scope: "col", text: words })))), el("tbody", {}, body));
+  const named = (one, at) => (at ? el("td", {}, el("span", { class: "wb-of", text: head[at] }), el("div", {}, one)) : el("th", { scope: "row" }, one));
+  const listed = (one) => (one instanceof HTMLTableCellElement ? one : el("td", {}, one));
+  const body = rows.map((row) => el("tr", {}, row.map(kind ? listed : named)));
+  const made = el("table", { class: `ev-table ${kind || "wb-fold"}`, "aria-label": label }, el("thead", {}, el("tr", {}, head.map((words) => el("th", { scope: "col", text: words })))), el("tbody", {}, body));
   return el("div", { class: "ev-scroll", tabindex: "0", role: "region", "aria-label": label }, made);
 }
 

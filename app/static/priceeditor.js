@@ -57,7 +57,7 @@ export class Editor {
         { class: "tp-scroll tp-rows" },
         el(
           "table",
-          { class: "wb-tbl tight tp-amounts" },
+          { class: "wb-tbl tight wb-fold tp-amounts" },
           el("caption", { class: "wb-sr", text: "Rows, in USD" }),
           el(
             "thead",
@@ -105,7 +105,7 @@ export class Editor {
         el(
           "td",
           { class: "n" },
-          el("span", { class: "tp-of", "aria-hidden": "true", text: title }),
+          el("span", { class: "wb-of", "aria-hidden": "true", text: title }),
           el("input", {
             type: "text",
             inputmode: "decimal",

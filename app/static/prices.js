@@ -82,7 +82,7 @@ export class Prices {
       byId("prices-table"),
       el(
         "table",
-        { class: "wb-tbl tight tp-prices" },
+        { class: "wb-tbl tight wb-fold tp-prices" },
         el("caption", { class: "wb-sr", text: "Prices by table, USD per million tokens, in and out" }),
         el(
           "thead",
@@ -257,7 +257,7 @@ function dash() {
 }
 
 /** The head of a column again, for rows that are folded. */
-const named = (table) => el("span", { class: "tp-of", text: `${plain(table.name)} ` });
+const named = (table) => el("span", { class: "wb-of", text: `${plain(table.name)} ` });
 
 function priced(found) {
   const more = [
