@@ -161,6 +161,14 @@ def test_nothing_chosen_offers_the_latest(open_page):
     page.keyboard.press("ArrowDown")
 
 
+def test_a_task_to_choose_has_more_room_than_what_is_said_of_it(open_page):
+    page = open_page("/compare")
+    for width, share in ((1440, 0.36), (390, 0.55)):
+        page.set_viewport_size({"width": width, "height": 844})
+        wide = page.locator(".cp-choice").first.evaluate("one => one.children[0].offsetWidth / one.offsetWidth")
+        assert wide > share, width
+
+
 def test_keys_pressed_while_two_are_on_their_way_do_not_draw_those_before(open_page):
     page, waiting = open_page("/compare?a=run-a&b=run-b"), []
     page.route("**/api/compare?**", lambda route: waiting.append(route))
