@@ -51,3 +51,10 @@ def test_arguments_of_any_tool_are_asked_for_under_its_own_schema():
     model = Writer({"city": "Rome"})
     assert asyncio.run(ArgumentsWriter(model).arguments(spec, "Weather in Rome?")).value == {"city": "Rome"}
     assert model.requests[0].schema == parameters
+
+
+def test_what_words_come_to_is_the_last_number_that_is_called_the_answer():
+    for said, number in (("6 * 9 = 54\nAnswer: $1,054.50 each", 1054.5), ("Answer: 3\nNo.\nAnswer: -4", -4.0)):
+        written = asyncio.run(ArgumentsWriter(Writer(said)).reckoning("How many eggs?"))
+        assert (written.value, written.raw_text) == ({"answer": number}, said)
+    assert asyncio.run(ArgumentsWriter(Writer("54")).reckoning("How many eggs?")).why_not == "writer came to no number"

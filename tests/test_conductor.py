@@ -86,7 +86,7 @@ def test_a_model_writes_the_program_of_a_word_problem_under_a_schema():
     assert trajectory.answer == "54"
     assert writer.requests[0].schema["required"] == ["code"]
     assert trajectory.bill().rows[0].payee == "orchestrator"
-    assert trajectory.bill().rows[0].input_tokens == 10
+    assert trajectory.bill().rows[0].input_tokens == 20  # the program, and words to check it
 
 
 def test_preferences_never_reach_the_model_in_words():
@@ -119,11 +119,33 @@ def test_half_an_egg_is_doubted():
     assert "no whole number" in trajectory.turns[1].generation.reasoning
 
 
-def test_a_user_who_wants_quality_above_all_gets_a_vote_of_programs():
-    writer = Writer({"code": "print(53)"}, {"code": "print(54)"}, {"code": "print(9 * 6)"})
-    careful = Preference(outcome=1.0, cost=0.0, latency=0.0)
-    trajectory = conduct(EGGS, orchestra(code=("53", "54", "54")), writer=writer, preference=careful)
-    assert (trajectory.answer, len(trajectory.calls)) == ("54", 3)
+def test_a_number_that_words_come_to_as_well_is_the_answer():
+    writer = Writer({"code": "print(6 * 9)"}, "Each box holds 6, so 6 * 9 = 54 eggs.\nAnswer: 54 eggs")
+    trajectory = conduct(EGGS, orchestra(code="54.0"), writer=writer)
+    assert (trajectory.answer, called(trajectory)) == ("54", ["code_interpreter"])
+    assert "comes to the same in words" in trajectory.turns[1].generation.reasoning
+    assert len(trajectory.turns[1].generation.attempts) == 1  # the reckoning is on the bill
+
+
+def test_two_ways_to_two_numbers_leave_an_answer_that_says_so():
+    writer = Writer({"code": "print(6 + 9)"}, "There are 9 boxes.\nAnswer: $1,054")
+    trajectory = conduct(EGGS, orchestra(code="15"), writer=writer)
+    assert trajectory.answer == "1054\n\nNot checked: the program printed 15, while writer comes to 1054 in words."
+
+
+@pytest.mark.parametrize(
+    ("wish", "printed"),
+    [(Preference(outcome=0.5, cost=1.0, latency=1.0), "54"), (Preference(), "Anna has 54, Bob 6")],
+)
+def test_nobody_reckons_for_a_user_who_saves_or_on_more_than_a_number(wish, printed):
+    writer = Writer({"code": "print(6 * 9)"}, "Answer: 7")
+    trajectory = conduct(EGGS, orchestra(code=printed), writer=writer, preference=wish)
+    assert (trajectory.answer, len(writer.requests)) == (printed, 1)
+
+
+def test_words_that_come_to_nothing_leave_the_number_as_it_is():
+    writer = Writer({"code": "print(6 * 9)"}, ProviderFault("connection refused", ()))
+    assert conduct(EGGS, orchestra(code="54"), writer=writer).answer == "54"
 
 
 def test_code_is_tested_before_it_is_delivered():

@@ -1,10 +1,12 @@
-"""The small model's part: writing a program, reading a passage, filling a schema, each a constrained second call.
+"""The small model's part: writing a program, reading a passage, filling a schema, each a constrained second call; and
+reckoning in words, which is free.
 
 The model never chooses a tool and never hears of preferences. What stays the same comes first in every
 prompt, so that the server keeps it in its cache.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -22,6 +24,7 @@ from orchestra_lib.tool import ToolSpec
 
 PROGRAM_TOKENS = 320
 READING_TOKENS = 160
+RECKONING_TOKENS = 320
 PASSAGE_CHARS = 2_400
 
 
@@ -68,6 +71,15 @@ class ArgumentsWriter:
         )
         return await self.ask([*_READING, {"role": "user", "content": ask}], schema, READING_TOKENS)
 
+    async def reckoning(self, question: str) -> Written:
+        """A solution in words, step by step, and the number that it comes to: `{"answer": …}`."""
+        messages = (*_RECKONING, {"role": "user", "content": question})
+        written = await self._written(ChatRequest(messages=messages, max_tokens=RECKONING_TOKENS, temperature=0.0))
+        found = _ANSWER.findall(written.raw_text)
+        if not found:
+            return replace(written, why_not=written.why_not or f"{self._model.name} came to no number")
+        return replace(written, value={"answer": float(found[-1].replace(",", ""))})
+
     async def arguments(self, spec: ToolSpec, question: str) -> Written:
         """Arguments for a tool of any shape, under its own schema."""
         system = (
@@ -90,22 +102,25 @@ class ArgumentsWriter:
         request = ChatRequest(
             messages=tuple(messages), schema=schema, max_tokens=max_tokens, temperature=temperature, seed=seed
         )
+        written = await self._written(request)
+        if written.why_not:
+            return written
+        try:
+            value = json.loads(written.raw_text)
+        except json.JSONDecodeError:
+            value = None
+        if isinstance(value, dict) and set(schema.get("required", ())) <= set(value):
+            return replace(written, value=value)
+        return replace(written, why_not=f"{self._model.name} did not keep to the schema")
+
+    async def _written(self, request: ChatRequest) -> Written:
+        """What the model writes, not yet read."""
         try:
             completion = await self._complete(request)
         except WorldFault as error:
             attempts = error.attempts if isinstance(error, ProviderFault) else ()
             return Written(value=None, attempts=attempts, why_not=f"{self._model.name} could not be reached: {error}")
-        try:
-            value = json.loads(completion.content)
-        except json.JSONDecodeError:
-            value = None
-        fits = isinstance(value, dict) and set(schema.get("required", ())) <= set(value)
-        return Written(
-            value=value if fits else None,
-            raw_text=completion.content,
-            attempts=completion.attempts,
-            why_not="" if fits else f"{self._model.name} did not keep to the schema",
-        )
+        return Written(value=None, raw_text=completion.content, attempts=completion.attempts)
 
     async def _complete(self, request: ChatRequest) -> Completion:
         async with aclosing(self._model.stream(request)) as parts:
@@ -124,17 +139,20 @@ def _with_failures(question: str, failures: Sequence[tuple[str, str]]) -> str:
     return f"{question}\n\nAn earlier program for this did not work:\n{errors}\n{again}"
 
 
-def _turns(*pairs: tuple[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+def _turns(*pairs: tuple[str, Mapping[str, Any] | str]) -> list[dict[str, str]]:
     return [
         message
         for question, reply in pairs
         for message in (
             {"role": "user", "content": question},
-            {"role": "assistant", "content": spoken(reply)},
+            {"role": "assistant", "content": reply if isinstance(reply, str) else spoken(reply)},
         )
     ]
 
 
+_RICE = "Nina buys 4 bags of rice at 3 dollars each and pays with a 20-dollar note. How much change does she get?"
+_SCHOOL = "A school has 3 times as many girls as boys and 480 pupils in all. How many girls are there?"
+_COAT = "A coat costs 150 euros. The price rises by 20% and then falls by 30%. What does it cost in the end?"
 _PROGRAM = [
     {
         "role": "system",
@@ -144,15 +162,15 @@ _PROGRAM = [
     },
     *_turns(
         (
-            "Nina buys 4 bags of rice at 3 dollars each and pays with a 20-dollar note. How much change does she get?",
+            _RICE,
             {"code": "bags = 4\nprice = 3\npaid = 20\nspent = bags * price\nchange = paid - spent\nprint(change)"},
         ),
         (
-            "A school has 3 times as many girls as boys and 480 pupils in all. How many girls are there?",
+            _SCHOOL,
             {"code": "pupils = 480\nparts = 3 + 1\nboys = pupils / parts\ngirls = 3 * boys\nprint(int(girls))"},
         ),
         (
-            "A coat costs 150 euros. The price rises by 20% and then falls by 30%. What does it cost in the end?",
+            _COAT,
             {
                 "code": "price = 150\nafter_rise = price * (1 + 0.20)\nafter_fall = after_rise * (1 - 0.30)\n"
                 "print(round(after_fall, 2))"
@@ -184,6 +202,27 @@ _READING = [
         ),
     ),
 ]
+_ANSWER = re.compile(r"^Answer:[^\d\n-]*(-?\d[\d,]*(?:\.\d+)?)", re.MULTILINE)
+_RECKONING = [
+    {
+        "role": "system",
+        "content": "You solve word problems. Write the solution step by step, one short line for each step, each with "
+        "its calculation. End with a line: Answer: NUMBER",
+    },
+    *_turns(
+        (_RICE, "The rice costs 4 * 3 = 12 dollars.\nThe change is 20 - 12 = 8 dollars.\nAnswer: 8"),
+        (
+            _SCHOOL,
+            "Boys and girls make 1 + 3 = 4 parts.\nOne part is 480 / 4 = 120 pupils.\nThe girls are 3 * 120 = 360.\n"
+            "Answer: 360",
+        ),
+        (
+            _COAT,
+            "After the rise it costs 150 * 1.20 = 180 euros.\nAfter the fall it costs 180 * 0.70 = 126 euros.\n"
+            "Answer: 126",
+        ),
+    ),
+]
 
-BEGINNINGS: tuple[tuple[Mapping[str, str], ...], ...] = (tuple(_PROGRAM), tuple(_READING))
+BEGINNINGS: tuple[tuple[Mapping[str, str], ...], ...] = (tuple(_PROGRAM), tuple(_READING), tuple(_RECKONING))
 """What every prompt of a kind begins with, for servers that can read it ahead; nothing of a user is in it."""

@@ -15,9 +15,6 @@ from orchestra_lib.tool import ToolSpec
 QUERY_CHARS = 300
 ABLE_FOR_LIVE = 0.2
 """A tool with this chance beside live questions (a web search, say) is tried before refusing."""
-CARE = 0.6
-VOTES: tuple[int | None, ...] = (None, 1, 2)
-"""Seeds of the programs that vote; None is the likeliest program."""
 
 Arguments = tuple[Mapping[str, Any], ...]
 
@@ -67,21 +64,12 @@ async def _programs(turn: Turn) -> tuple[Arguments, str]:
         return ({"code": code},), "The question was translated into Python word by word."
     if turn.writer is None:
         return (), "no model is here that could write the program"
-    seeds = VOTES if _wants_care(turn) else VOTES[:1]
-    tries = [await turn.write(turn.writer.program(turn.task, seed=seed)) for seed in seeds]
-    if not any(written.value for written in tries):  # cut off or out of shape: one more draw
-        tries.append(await turn.write(turn.writer.program(turn.task, seed=len(VOTES))))
-    codes = dict.fromkeys(str(written.value["code"]) for written in tries if written.value)
-    if not codes:
-        return (), tries[-1].why_not
-    count = "the program" if len(codes) == 1 else f"{len(codes)} programs, so that they can be compared"
-    return tuple({"code": code} for code in codes), f"{turn.writer.model_name} wrote {count}."
-
-
-def _wants_care(turn: Turn) -> bool:
-    """Several programs are worth their price only to a user who sets quality well above cost and time."""
-    preference = turn.setting.preference
-    return preference.outcome - preference.cost - preference.latency >= CARE
+    written = await turn.write(turn.writer.program(turn.task))
+    if written.value is None:  # cut off or out of shape: one more draw
+        written = await turn.write(turn.writer.program(turn.task, seed=1))
+    if written.value is None:
+        return (), written.why_not
+    return ({"code": str(written.value["code"])},), f"{turn.writer.model_name} wrote the program."
 
 
 def _reason(turn: Turn, choice: Choice) -> str:

@@ -14,15 +14,16 @@ from orchestra_lib.protocols import Situation
 from orchestra_lib.tool import ToolKind, ToolSpec
 from orchestra_lib.trajectory import Call
 
-LIVE, CODE, TEXT = "live", "code", "explain"
+LIVE, CODE, TEXT, WORD_PROBLEM = "live", "code", "explain", "word_problem"
 KNOWLEDGE = frozenset({LIVE, "lookup", "fact", "multi", "document"})
 """Kinds whose answer is a fact of the world."""
-COMPUTED = frozenset({"arithmetic", "date", "word_problem"})
+COMPUTED = frozenset({"arithmetic", "date", WORD_PROBLEM})
 SURE_OF_CALCULATION = 0.98
 MEMORY_OF_NOW = 0.1
 """What is left of a model's chance when the question is about the present."""
 WITHOUT_FACTS = 0.1
 """What is left of a program's chance when the question asks for a fact."""
+CARE = 0.25
 SURE_OF_DOCUMENTS = 0.95
 OF_THE_WORKBENCH = 0.1
 """What is left of the chance of all that has not read this workbench's documents, when these answer the question."""
@@ -94,6 +95,13 @@ class Turn(Costs):
     def about_now(self) -> bool:
         """True when only something live can know it."""
         return self.near.kind == LIVE or (self.near.kind in KNOWLEDGE and verifier.is_timely(self.task))
+
+    @property
+    def wants_check(self) -> bool:
+        """A second way to a word problem's answer is worth its price where quality outweighs cost and time."""
+        preference = self.setting.preference
+        cared = preference.outcome - preference.cost - preference.latency >= CARE
+        return cared and self.near.kind == WORD_PROBLEM and self.translation is None
 
     def finding(self) -> Finding:
         """What follows from all searches so far."""
