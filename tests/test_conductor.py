@@ -123,7 +123,7 @@ def test_a_number_that_words_come_to_as_well_is_the_answer():
     writer = Writer({"code": "print(6 * 9)"}, "Each box holds 6, so 6 * 9 = 54 eggs.\nAnswer: 54 eggs")
     trajectory = conduct(EGGS, orchestra(code="54.0"), writer=writer)
     assert (trajectory.answer, called(trajectory)) == ("54", ["code_interpreter"])
-    assert "comes to the same in words" in trajectory.turns[1].generation.reasoning
+    assert "solves it in words, too. It comes to the same." in trajectory.turns[1].generation.reasoning
     assert len(trajectory.turns[1].generation.attempts) == 1  # the reckoning is on the bill
 
 

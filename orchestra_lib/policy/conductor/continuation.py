@@ -72,21 +72,26 @@ async def _fresh_program(turn: Turn, last: Sequence[Call], why: str) -> Move | N
 
 
 async def _checked(turn: Turn, output: str) -> Move | None:
-    """What a program printed for a word problem, beside what the small model comes to in words; None without both.
+    """What a program printed for a word problem, beside what the small model comes to in words; None where it is not
+    asked.
 
     On 25 questions of GSM8K the two agreed on 11, all right; where they differed the words were right more often.
     """
     printed = _NUMBER.fullmatch(output)
     if printed is None or turn.writer is None or turn.finding() is not None or not turn.wants_check:
         return None
+    who = turn.writer.model_name
+    said = f"Python printed {_plain(output)}; {who} solves it in words, too."
+    turn.spoken.put_nowait(f"{said} ")
     written = await turn.write(turn.writer.reckoning(turn.task))
     if written.value is None:
-        return None
-    number, reckoned, who = float(printed[1].replace(",", "")), written.value["answer"], turn.writer.model_name
-    if math.isclose(number, reckoned, rel_tol=1e-3, abs_tol=1e-6):
-        return Move(why=f"Python printed the result; {who} comes to the same in words.", answer=_plain(output))
+        return Move(why=f"{said} {written.why_not}.", answer=_plain(output))
+    reckoned = written.value["answer"]
+    if math.isclose(float(printed[1].replace(",", "")), reckoned, rel_tol=1e-3, abs_tol=1e-6):
+        return Move(why=f"{said} It comes to the same.", answer=_plain(output))
     note = f"Not checked: the program printed {_plain(output)}, while {who} comes to {reckoned:.10g} in words."
-    return Move(why="Two ways lead to two results; words are right more often.", answer=f"{reckoned:.10g}\n\n{note}")
+    why = f"{said} It comes to {reckoned:.10g}, and words are right more often."
+    return Move(why=why, answer=f"{reckoned:.10g}\n\n{note}")
 
 
 def _computed(turn: Turn, output: str) -> Move:
