@@ -24,7 +24,7 @@ export class Maker {
       "section",
       { class: "wb-panel wb-state", "aria-label": "No tasks" },
       el("h3", { text: "There are no tasks of this domain yet" }),
-      el("p", {}, "Make them with ", command(`orchestra synth --domains ${plain(domain)} --n 20`), ", or here:"),
+      el("p", {}, "Make them with ", command(`orchestra synth --domains ${plain(domain)} --n 20 --out DIR`), ", or here:"),
       this.form(domain, 20),
     );
   }
