@@ -14,7 +14,8 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <main class="wb-state lv-empty"><h2>There is no such page</h2>
 <p>The address was mistyped, or it is of another version of the workbench.</p>
 <p class="lv-ex"><a class="wb-btn primary" href="/">Live</a> <a class="wb-btn" href="/trajectories">Trajectories</a>
-<a class="wb-btn" href="/notebooks">Notebooks</a></p></main></div></body></html>"""
+<a class="wb-btn" href="/documents">Documents</a> <a class="wb-btn" href="/notebooks">Notebooks</a></p>
+</main></div></body></html>"""
 
 
 class Lost:

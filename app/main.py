@@ -23,6 +23,7 @@ from app import (
     bias_api,
     description_api,
     docs,
+    documents,
     evaluation_api,
     notebooks,
     sql_api,
@@ -91,6 +92,7 @@ def create_app(
     ):
         app.include_router(router, prefix="/api")
     docs.install(app)
+    app.include_router(documents.router())
     app.include_router(notebooks.router())
     app.mount("/wb", StaticFiles(directory=STATIC))  # /static is Gradio's own
     _mount_pages(app, login=password is not None)

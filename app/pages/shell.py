@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import gradio as gr
 
+from app import project_files
+
 
 class Page(NamedTuple):
     """A page in the bars: its address, its name, its name on a narrow screen, its icon and its notebook."""
@@ -39,8 +41,9 @@ _MARK = (
 def head(*, login: bool = False) -> str:
     """The style sheets and the module that starts a page, all from this server.
 
-    With a `login` the pages offer to log out.
+    With a `login` the pages offer to log out. The names of documents are there for the answers that point to them.
     """
+    known = f'<meta name="wb-documents" content="{" ".join(project_files.documents())}">'
     door = '<meta name="wb-login" content="on">' if login else ""
     sheets = "".join(
         f'<link rel="stylesheet" href="/wb/{name}.css">'
@@ -63,7 +66,7 @@ def head(*, login: bool = False) -> str:
         )
     )
     script = '<script type="module" src="/wb/main.js"></script>'
-    return f'<meta name="color-scheme" content="light dark">{door}{sheets}{script}'
+    return f'<meta name="color-scheme" content="light dark">{door}{known}{sheets}{script}'
 
 
 def theme() -> gr.themes.Base:
@@ -108,6 +111,7 @@ def _top(current: str) -> str:
         f'<span class="wb-mut wb-thin">Workbench</span></span></a>'
         f'<nav class="wb-nav" aria-label="Pages">{links}</nav><span class="wb-sp"></span>'
         '<span class="wb-note wide" id="count" title="Trajectories in the store, training rollouts apart"></span>'
+        '<a class="wb-btn ghost sm widest" href="/documents" title="Open the documents">Documents</a>'
         f"{_notebook(current)}"
         '<button class="wb-btn ghost sm icon" id="help" aria-label="All keys (?)" title="All keys (?)">?</button>'
         '<button class="wb-btn ghost sm icon" id="theme" aria-label="Switch theme (t)" title="Switch theme (t)">'

@@ -14,6 +14,7 @@ const PAGES = {
   n: ["/training", "Training"],
   p: ["/tools", "Tools & prices"],
   q: ["/sql", "SQL"],
+  d: ["/documents", "Documents"],
 };
 const TEXT_FIELD = "textarea, select, [contenteditable], input:not([type=range]):not([type=checkbox])";
 
@@ -80,7 +81,8 @@ function showAll(own) {
       {},
       el("h2", { id: "keys-title", text: "Keys" }),
       el("span", { class: "wb-sp" }),
-      el("button", { class: "wb-btn sm", text: "Close", on: { click: () => dialog.close() } }),
+      el("a", { class: "wb-btn ghost sm", href: "/documents", text: "Documents" }),
+      el("button", { class: "wb-btn sm", autofocus: true, text: "Close", on: { click: () => dialog.close() } }),
     ),
     table("On this page", here),
     table("Everywhere", everywhere),

@@ -1,6 +1,7 @@
 // What went into a call and what came back: arguments, first line and size, the whole text when it is opened, figures.
 
-import { el } from "./dom.js";
+import { documentLinks } from "./documentlinks.js";
+import { el, put } from "./dom.js";
 import { icon } from "./icons.js";
 import { bytes, count, firstLine, plain, plural } from "./format.js";
 import { Refused, getText, runPath } from "./server.js";
@@ -106,7 +107,7 @@ function observationText(timeline, call, position) {
   const whole = derived.cut ? timeline.full.get(call.id) : observation.text;
   const pre = el("pre", { class: "wb-mono lv-text", tabindex: "0", "aria-label": "Observation" });
   if (whole !== undefined) {
-    pre.textContent = plain(whole.slice(0, SHOWN_CHARS)) || "(empty)";
+    put(pre, documentLinks(plain(whole.slice(0, SHOWN_CHARS)) || "(empty)"));
     const more =
       whole.length > SHOWN_CHARS
         ? el(

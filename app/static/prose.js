@@ -1,7 +1,8 @@
 // An answer as its writer set it: code between fences in a well of its own, code within a line in its own letters, the
 // rest as it stands. What the conductor adds below, where an answer comes from and what it leaves open, stands smaller.
-// Text nodes only.
+// Text nodes only, and links to our own documents where one is named.
 
+import { documentLinks } from "./documentlinks.js";
 import { el } from "./dom.js";
 import { plain } from "./format.js";
 
@@ -31,4 +32,4 @@ function words(text) {
     .map((piece, n) => el("p", { class: n ? "wb-note" : null }, spans(piece)));
 }
 
-const spans = (text) => text.split(SPAN).map((part, n) => (n % 2 ? el("code", { class: "lv-span", text: part }) : part));
+const spans = (text) => text.split(SPAN).map((part, n) => (n % 2 ? el("code", { class: "lv-span", text: part }) : documentLinks(part)));
