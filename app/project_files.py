@@ -19,15 +19,13 @@ _ELSEWHERE = re.compile(r"(https?://|/|#)", re.IGNORECASE)
 
 def documents() -> list[str]:
     """The names of all documents but the map: `concepts`, `reference/library`, and those beside `docs/`."""
-    names = (file.relative_to(DOCS).with_suffix("").as_posix() for file in DOCS.rglob("*.md"))
-    return sorted([*_BESIDE, *(name for name in names if document(name))])
+    within = (file.relative_to(DOCS).with_suffix("").as_posix() for file in DOCS.rglob("*.md"))
+    return sorted(name for name in {*_BESIDE, *within} if document(name))
 
 
 def document(name: str) -> Path | None:
     """The file of a document; None where there is none."""
-    if name in _BESIDE:
-        return _BESIDE[name]
-    file = DOCS / f"{name}.md"
+    file = _BESIDE.get(name, DOCS / f"{name}.md")
     return file if _DOCUMENT.fullmatch(name) and file.is_file() else None
 
 
