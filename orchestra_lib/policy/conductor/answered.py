@@ -70,7 +70,7 @@ class Answered:
         ours = [(text, one.heading) for one in questions.question for text in (one.heading, *one.also)]
         self._wordings = [*ours, *((text, "") for text in questions.elsewhere)]
         self._words = [content_words(text) for text, _ in self._wordings]
-        self._known = frozenset().union(*self._words[: len(ours)])
+        self._ours, self._known = len(ours), frozenset().union(*self._words[: len(ours)])
         self._counts = Counter(word for words in self._words for word in words)
         self._vectors: dict[int, NDArray[np.float32]] = {}
 
@@ -85,9 +85,11 @@ class Answered:
         return self._wordings[shared[best]][1] if likeness[best] - FOREIGN * foreign >= ALIKE else ""
 
     def _sharing(self, words: AbstractSet[str]) -> list[int]:
-        """The wordings that share most with a task, rare words weighing more."""
+        """The wordings that share most with a task, rare words weighing more; `what can you do?` says nothing."""
+        if not words:
+            return [place for place, theirs in enumerate(self._words) if not theirs]
         shares = [sum(1 / self._counts[word] for word in words & theirs) for theirs in self._words]
-        best = sorted(range(len(shares)), key=lambda place: -shares[place])[:COMPARED]
+        best = sorted(range(len(shares)), key=lambda place: (-shares[place], place < self._ours))[:COMPARED]
         return [place for place in best if shares[place] > 0]
 
     def _embedded(self, places: Sequence[int]) -> NDArray[np.float32]:

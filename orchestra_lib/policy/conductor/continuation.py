@@ -75,7 +75,7 @@ async def _checked(turn: Turn, output: str) -> Move | None:
     """What a program printed for a word problem, beside what the small model comes to in words; None where it is not
     asked.
 
-    On 25 questions of GSM8K the two agreed on 11, all right; where they differed the words were right more often.
+    On 50 questions of GSM8K the two agreed on 25, and 21 were right; of the rest the program had 5, words 4.
     """
     printed = _NUMBER.fullmatch(output)
     if printed is None or turn.writer is None or turn.finding() is not None or not turn.wants_check:
@@ -89,9 +89,8 @@ async def _checked(turn: Turn, output: str) -> Move | None:
     reckoned = written.value["answer"]
     if math.isclose(float(printed[1].replace(",", "")), reckoned, rel_tol=1e-3, abs_tol=1e-6):
         return Move(why=f"{said} It comes to the same.", answer=_plain(output))
-    note = f"Not checked: the program printed {_plain(output)}, while {who} comes to {reckoned:.10g} in words."
-    why = f"{said} It comes to {reckoned:.10g}, and words are right more often."
-    return Move(why=why, answer=f"{reckoned:.10g}\n\n{note}")
+    note = f"Not checked: {who} comes to {reckoned:.10g} in words; at least one of the two is wrong."
+    return Move(why=f"{said} It comes to {reckoned:.10g}.", answer=f"{_plain(output)}\n\n{note}")
 
 
 def _computed(turn: Turn, output: str) -> Move:

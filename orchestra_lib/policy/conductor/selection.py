@@ -49,7 +49,7 @@ async def _arguments(turn: Turn, spec: ToolSpec) -> tuple[Arguments, str]:
             return await _programs(turn)
         case "query":
             if turn.heading and spec.name == LIBRARY:
-                return (search(spec, turn.heading, 1),), "The query is what the documents call it."
+                return (search(spec, turn.heading, 3),), "The query is what the documents call it."
             return (search(spec, turn.task, 3),), "The question itself is the first query."
         case "question":
             return ({"question": turn.task},), "It gets the question as it stands."
