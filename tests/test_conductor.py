@@ -13,6 +13,7 @@ from orchestra_lib.preference import Preference
 from orchestra_lib.protocols import Situation
 
 EGGS = QUESTIONS["word_problem"]
+CAREFUL = Preference(outcome=1.0, cost=0.0, latency=0.0)
 DOUBLE = "```python\ndef double(n):\n    return 2 * n\n```"
 
 
@@ -86,7 +87,7 @@ def test_a_model_writes_the_program_of_a_word_problem_under_a_schema():
     assert trajectory.answer == "54"
     assert writer.requests[0].schema["required"] == ["code"]
     assert trajectory.bill().rows[0].payee == "orchestrator"
-    assert trajectory.bill().rows[0].input_tokens == 20  # the program, and words to check it
+    assert trajectory.bill().rows[0].input_tokens == 10
 
 
 def test_preferences_never_reach_the_model_in_words():
@@ -121,7 +122,7 @@ def test_half_an_egg_is_doubted():
 
 def test_a_number_that_words_come_to_as_well_is_the_answer():
     writer = Writer({"code": "print(6 * 9)"}, "Each box holds 6, so 6 * 9 = 54 eggs.\nAnswer: 54 eggs")
-    trajectory = conduct(EGGS, orchestra(code="54.0"), writer=writer)
+    trajectory = conduct(EGGS, orchestra(code="54.0"), writer=writer, preference=CAREFUL)
     assert (trajectory.answer, called(trajectory)) == ("54", ["code_interpreter"])
     assert "solves it in words, too. It comes to the same." in trajectory.turns[1].generation.reasoning
     assert len(trajectory.turns[1].generation.attempts) == 1  # the reckoning is on the bill
@@ -129,15 +130,15 @@ def test_a_number_that_words_come_to_as_well_is_the_answer():
 
 def test_two_ways_to_two_numbers_leave_an_answer_that_says_so():
     writer = Writer({"code": "print(6 + 9)"}, "There are 9 boxes.\nAnswer: $1,054")
-    trajectory = conduct(EGGS, orchestra(code="15"), writer=writer)
+    trajectory = conduct(EGGS, orchestra(code="15"), writer=writer, preference=CAREFUL)
     assert trajectory.answer == "15\n\nNot checked: writer comes to 1054 in words; at least one of the two is wrong."
 
 
 @pytest.mark.parametrize(
     ("wish", "printed"),
-    [(Preference(outcome=0.5, cost=1.0, latency=1.0), "54"), (Preference(), "Anna has 54, Bob 6")],
+    [(Preference(), "54"), (CAREFUL, "Anna has 54, Bob 6")],
 )
-def test_nobody_reckons_for_a_user_who_saves_or_on_more_than_a_number(wish, printed):
+def test_nobody_reckons_for_a_user_who_does_not_want_it_or_on_more_than_a_number(wish, printed):
     writer = Writer({"code": "print(6 * 9)"}, "Answer: 7")
     trajectory = conduct(EGGS, orchestra(code=printed), writer=writer, preference=wish)
     assert (trajectory.answer, len(writer.requests)) == (printed, 1)
@@ -145,7 +146,7 @@ def test_nobody_reckons_for_a_user_who_saves_or_on_more_than_a_number(wish, prin
 
 def test_words_that_come_to_nothing_leave_the_number_as_it_is():
     writer = Writer({"code": "print(6 * 9)"}, ProviderFault("connection refused", ()))
-    assert conduct(EGGS, orchestra(code="54"), writer=writer).answer == "54"
+    assert conduct(EGGS, orchestra(code="54"), writer=writer, preference=CAREFUL).answer == "54"
 
 
 def test_code_is_tested_before_it_is_delivered():

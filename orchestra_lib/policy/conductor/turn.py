@@ -23,7 +23,7 @@ MEMORY_OF_NOW = 0.1
 """What is left of a model's chance when the question is about the present."""
 WITHOUT_FACTS = 0.1
 """What is left of a program's chance when the question asks for a fact."""
-CARE = 0.25
+CARE = 0.6
 SURE_OF_DOCUMENTS = 0.95
 OF_THE_WORKBENCH = 0.1
 """What is left of the chance of all that has not read this workbench's documents, when these answer the question."""
@@ -98,7 +98,7 @@ class Turn(Costs):
 
     @property
     def wants_check(self) -> bool:
-        """A second way to a word problem's answer is worth its price where quality outweighs cost and time."""
+        """A second way to a word problem's answer, as slow as the first: for who sets quality well above cost and time."""
         preference = self.setting.preference
         cared = preference.outcome - preference.cost - preference.latency >= CARE
         return cared and self.near.kind == WORD_PROBLEM and self.translation is None
