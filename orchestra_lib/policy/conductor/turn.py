@@ -98,7 +98,7 @@ class Turn(Costs):
 
     @property
     def wants_check(self) -> bool:
-        """A second way to a word problem's answer, as slow as the first: for who sets quality well above cost and time."""
+        """A second way to a word problem, as slow as the first: for who sets quality well above cost and time."""
         preference = self.setting.preference
         cared = preference.outcome - preference.cost - preference.latency >= CARE
         return cared and self.near.kind == WORD_PROBLEM and self.translation is None
