@@ -10,7 +10,7 @@ from app import project_files
 from orchestra_lib.workbench import Workbench
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
-LOOKED_AT = ["", "/questions", "/concepts", "/pages", "/security", "/reference/commands"]
+LOOKED_AT = ["", "/questions", "/concepts", "/pages", "/security"]
 
 
 @pytest.fixture(scope="module")
