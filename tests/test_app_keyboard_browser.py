@@ -104,7 +104,12 @@ def show(page, address):
 
 
 def walked(page):
-    """What is wrong on the way round by Tab: stops that nobody sees or can name, and controls that are not reached."""
+    """What is wrong on the way round by Tab; once more where the page drew something anew on the way."""
+    return way_round(page) and way_round(page)
+
+
+def way_round(page):
+    """Stops that nobody sees or can name, controls that are not reached."""
     wrong = page.evaluate("beginWalk()")
     for _ in range(MOST_STOPS):
         page.keyboard.press("Tab")
