@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orchestra_lib.generation import Channel
@@ -81,12 +81,13 @@ def test_what_is_shown_is_what_is_read(text):
 
 
 @given(TEXTS)
+@example("<thi</think>nk>")
 def test_no_text_is_lost(text):
     """A13"""
     said = read(text)
-    kept = said.reasoning + said.spoken
+    kept = f"{said.reasoning} {said.spoken}"  # halves of a marker on both sides of another are none
     for marker in ("<think>", "</think>", "<|im_end|>"):
-        text, kept = text.replace(marker, ""), kept.replace(marker, "")
+        text, kept = text.replace(marker, " "), kept.replace(marker, " ")
     assert sorted("".join(kept.split())) == sorted("".join(text.split()))
 
 
